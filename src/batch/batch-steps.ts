@@ -19,7 +19,7 @@ import { jsonLine } from './lines';
 import { partUri, runFiles } from './run-files';
 import { damagedParts, openParts, readItems, readPlacedItems } from './run-folders';
 
-/** Size of an activity result, plus at most one more row: Temporal accepts 2 MiB and warns from 512 KiB. */
+/** Limit of an activity result, exceeded by at most one row: Temporal accepts 2 MiB and warns from 512 KiB. */
 const maxAnswerBytes = 384 * 1024;
 
 /** Reads the next `limit` rows to run; fewer at the manifest's end or if the result gets too large. Safe to repeat. */
@@ -43,7 +43,7 @@ export async function readBatchItems(
   return { items, next, isEnd: true };
 }
 
-/** It gets no job. */
+/** Whether the row gets no job. */
 export function isPassedOver({ done, kept, refused }: BatchItem): boolean {
   return (done ?? kept ?? refused) !== undefined;
 }
@@ -67,13 +67,13 @@ export async function rereadBatchItems(
   return { items };
 }
 
-/** Folders of results from which abandoned temporary files are removed. */
+/** Maximum number of result folders that are cleaned of abandoned temporary files. */
 const mostSwept = 1_000;
 
 /**
- * Writes the last part, the ledger of the batch and `results.jsonl`, with exactly one line per row of the manifest, in its order. A row without
- * a result is skipped if it is `done`, failed if it is `kept` or, unless it is skipped, `refused`, and otherwise cancelled, as it never
- * started. Safe to repeat. Memory holds one number per result and a few parts, however large the batch is.
+ * Writes the last part, `results.jsonl` with exactly one line per row of the manifest, in its order, and the ledger. A row without a
+ * result is skipped if it is `done` or refused with `isSkipped`, failed if it is `kept` or refused otherwise, and else cancelled,
+ * because it never started. Safe to repeat. Memory holds one number per result and a few parts, however large the batch is.
  */
 export async function mergeBatchResults(
   files: FileStore,
@@ -90,7 +90,7 @@ export async function mergeBatchResults(
   const written = new Set<string>();
   await writeFile(files, results, merged(), { writing });
   await addToLedger(files, { folder, vcredits: spending.most }, writing);
-  // A failure to tidy up is none of the batch.
+  // Best effort: a failed cleanup must not fail the batch.
   const sweep = (each: string, recursive = false) => files.sweepPartial?.(each, { recursive }).catch(() => undefined);
   await sweep(folder.replace(/\/run-\d+\/$/, '/'), true);
   for (const each of written) await sweep(each);
@@ -112,7 +112,7 @@ export async function mergeBatchResults(
   }
 }
 
-/** How a row ends, or has ended, that has no job. Keeps what earlier runs left open. */
+/** The result of a row without a job. Keeps what earlier runs left open. */
 export function withoutJob({ item, done, kept, refused, earlier }: BatchItem): BatchItemResult {
   if (done) return { item, status: 'skipped', ...done };
   if (kept) return { item, ...kept, kept: true };

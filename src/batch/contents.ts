@@ -13,7 +13,7 @@ const mostReads = 3;
 
 /**
  * Size and SHA-256 of a file; undefined if it cannot be read.
- * @throws StorageError for a failure that may pass and has come several times: the content may be what it was.
+ * @throws StorageError after repeated retryable failures, because the content may be unchanged.
  */
 export async function hashFile(files: FileStore, uri: string, signal?: AbortSignal): Promise<Content | undefined> {
   for (let reads = 1; ; reads += 1) {
@@ -29,7 +29,7 @@ export async function hashFile(files: FileStore, uri: string, signal?: AbortSign
   }
 }
 
-/** What is at a source. */
+/** Looks at a source. While a web host does not answer, the source counts as absent, with `mayPass`. */
 export function lookAtSource(files: FileStore, uri: string): Promise<FileSnapshot> {
   return unlessAway(
     uri,
@@ -38,7 +38,7 @@ export function lookAtSource(files: FileStore, uri: string): Promise<FileSnapsho
   );
 }
 
-/** The same as `hashFile` for a source; undefined also while a host of the web does not answer. */
+/** Like `hashFile`, but for a source: also undefined while a web host does not answer. */
 export function hashSource(files: FileStore, uri: string, signal?: AbortSignal): ReturnType<typeof hashFile> {
   return unlessAway(
     uri,
@@ -47,7 +47,7 @@ export function hashSource(files: FileStore, uri: string, signal?: AbortSignal):
   );
 }
 
-/** A host of the web that does not answer must not stop the files of others: something counts instead of its answer. */
+/** A web host that does not answer must not stop files of other hosts: `instead` then gives the answer. */
 async function unlessAway<T>(uri: string, ask: () => Promise<T>, instead: (error: StorageError) => T): Promise<T> {
   try {
     return await ask();
@@ -63,8 +63,8 @@ interface Comparison {
 }
 
 /**
- * The file's current content if it equals `content`, else undefined. The file is read only if its stamp differs. What a host of
- * the web has counts as the same while it does not answer.
+ * The file's current content if it equals `content`, else undefined. Reads the file only if its stamp differs. A file on a web host
+ * counts as the same while the host does not answer.
  */
 export function sameContent(files: FileStore, uri: string, comparison: Comparison): Promise<SourceContent | undefined> {
   return unlessAway<SourceContent | undefined>(
@@ -82,7 +82,7 @@ async function compareContent(
   const before = await files.look(uri);
   if (before.kind !== 'file' || before.bytes !== content.bytes) return undefined;
   const { stamp } = before;
-  // Some hosts of the web tell no version.
+  // Some web hosts report no version, so the stamp is empty.
   if (stamp !== '' && content.stamp === stamp) return content;
   if ((await hashFile(files, uri, signal))?.sha256 !== content.sha256) return undefined;
   const after = await files.look(uri);
@@ -113,7 +113,7 @@ function whyUnreadable(error: StorageError): string {
     : explainUnreadable(code ?? 'ENOENT');
 }
 
-/** The same for the code of a failed system call. */
+/** Like `whyUnreadable`, for the code of a failed system call. */
 export function explainUnreadable(code: string): string {
   switch (code) {
     case 'ENOENT':
@@ -139,7 +139,7 @@ export interface Writing {
 
 const chunkCharacters = 64 * 1024;
 
-/** Writes text, given in pieces of any size, whole or not at all. */
+/** Writes text, given in pieces of any size, atomically. */
 export async function writeFile(
   files: FileStore,
   uri: string,
@@ -149,7 +149,7 @@ export async function writeFile(
   await files.writeDestination({ ...writing, uri, onExisting, body: Readable.from(encoded(inChunks(text))) });
 }
 
-/** The same text in pieces of a size that is worth a write. */
+/** Joins the pieces into chunks that are worth a write. */
 export async function* inChunks(pieces: Iterable<string> | AsyncIterable<string>): AsyncGenerator<string, undefined> {
   let waiting = '';
   for await (const piece of pieces) {

@@ -1,4 +1,4 @@
-/** What a batch would do, where it keeps its files, and what became of it. */
+/** What batches share outside of their workflow: plans, files and reports. */
 export { explainUnreadable } from './contents';
 export { messagesOf } from './plan/findings';
 export { planDry } from './plan/dry-plan';

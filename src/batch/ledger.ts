@@ -30,7 +30,7 @@ export interface Unresolved extends EarlierRuns {
   outcome?: KeptOutcome;
 }
 
-/** What a batch knows of one destination. */
+/** What a batch knows about one destination. */
 export interface LedgerRow {
   destination: string;
   /** From the last run that had the row, like `options`. */
@@ -39,13 +39,13 @@ export interface LedgerRow {
   run: number;
   /** In that run; absent if the row had not ended when the run did. */
   status?: BatchItemStatus;
-  /** By the last job that delivered. */
+  /** Result of the last job that delivered. */
   delivered?: Delivered;
-  /** Since `delivered`. */
+  /** Left open by jobs after `delivered`. */
   unresolved?: Unresolved;
-  /** When the row was sent last. */
+  /** The source as it was when the row was last sent. */
   seen?: Fingerprint;
-  /** The service has refused what was `seen`; or the row is unclear: a line beside that of the destination, until the next run. */
+  /** The service refused what was `seen`; or the row is unclear, and has a line of its own until the next run. */
   refused?: Refusal;
 }
 
@@ -54,18 +54,18 @@ export const ledgerFile = 'ledger.jsonl';
 
 /** The ledger's first line. */
 interface LedgerHead {
-  /** The last one in it; 0: none. */
+  /** Number of the last run in it; 0: none. */
   run: number;
-  /** That all of them were charged at most: see `Spending`. */
+  /** Upper bound of what all runs were charged: see `Spending`. */
   vcredits: number;
 }
 
 const noRun: LedgerHead = { run: 0, vcredits: 0 };
 
 /**
- * What all runs of a batch did, by destination: a line each, behind one that names the last run in it and what they cost. A run's end writes
- * it anew, whole or not at all, and nothing is ever left out. It is written from the runs of a batch that ended in the
- * middle when the next one is planned. Takes about 500 bytes of memory a row.
+ * What all runs of a batch did: one line per destination, after a head line with the last run and the total charge. The end of a run
+ * rewrites it atomically, and no destination is ever dropped. Runs that did not end are added when the next one is planned. Takes
+ * about 500 bytes of memory a row.
  */
 export class Ledger {
   private constructor(
@@ -74,7 +74,7 @@ export class Ledger {
   ) {}
 
   /**
-   * What is known, for the next plan. With `writing`, runs that did not end are first taken into the file.
+   * Reads the ledger and adds the runs that did not end. With `writing`, saves those too.
    * @throws RunFileError
    */
   static async open(
@@ -103,12 +103,12 @@ export class Ledger {
     return ledger;
   }
 
-  /** The last one; 0: none. */
+  /** Number of the last run; 0: none. */
   get run(): number {
     return this.head.run;
   }
 
-  /** What its runs were charged at most: see `Spending`. */
+  /** Upper bound of what its runs were charged: see `Spending`. */
   get vcredits(): number {
     return this.head.vcredits;
   }
@@ -117,7 +117,7 @@ export class Ledger {
     return this.rowsOf.get(destination);
   }
 
-  /** Those of the last run, in its order. */
+  /** In the order of that run. */
   *rowsOfLastRun(): Generator<LedgerRow> {
     for (const row of this.rowsOf.values()) if (row.run === this.run) yield row;
   }
@@ -131,7 +131,7 @@ export class Ledger {
   }
 }
 
-/** Takes what a run did, and was charged, into the ledger of its batch. Safe to repeat. Memory holds the destinations of the run. */
+/** Adds the rows and charges of a run to the ledger of its batch. Safe to repeat. Memory holds the destinations of the run. */
 export async function addToLedger(
   files: FileStore,
   { folder: runFolder, vcredits }: { folder: string; vcredits: number },
@@ -141,7 +141,7 @@ export async function addToLedger(
   const run = runOf(runFolder);
   const { signal } = writing;
   const before = await headOf(files, batchFolder, signal);
-  // Another attempt has added it.
+  // An earlier attempt has already added the run and its charges.
   const isIn = before.run >= run.number;
   const lines = async function* () {
     yield jsonLine({ run: run.number, vcredits: before.vcredits + (isIn ? 0 : vcredits) });
@@ -161,7 +161,7 @@ function isUnclear({ refused }: LedgerRow): boolean {
   return refused?.isUnclear === true;
 }
 
-/** What is known of a destination is not lost to rows that are in each other's way there. */
+/** Unclear rows have keys of their own, so that they don't replace what is known about the destination. */
 function keyOf(row: LedgerRow, count: number): string {
   return isUnclear(row) ? `unclear ${count}` : row.destination;
 }
@@ -182,7 +182,7 @@ async function* readLedger(
   yield* recordsOf(files, uri, { parse: parserOf(lineSchema), signal, cure });
 }
 
-/** The rows of a run, as they ended or, where they have not, as they were planned. */
+/** The rows of a run, as they ended, or as planned if they have not. */
 async function* rowsOfRun(
   files: FileStore,
   run: BatchRun,
@@ -194,7 +194,6 @@ async function* rowsOfRun(
   }
 }
 
-/** A row as a run was planned with it. */
 function plannedRow(item: BatchItem, run: number): LedgerRow {
   const { destination, source, output, input, parameters, done, before, earlier, kept, refused, seen } = item;
   const options = defined({ output, input, parameters });
@@ -204,7 +203,7 @@ function plannedRow(item: BatchItem, run: number): LedgerRow {
     source,
     options,
     run,
-    // No job decides it.
+    // A row that is done gets no job, and so no later status.
     status: done && ('skipped' as const),
     delivered: done ? { ...defined({ ...done, missing: undefined }), options } : before,
     unresolved: unresolved ?? (earlier && { ...earlier, options }),
@@ -221,7 +220,7 @@ function endedRow(row: LedgerRow, result: BatchItemResult): LedgerRow {
     const marks = markOf(possiblyChargedExtra);
     return { ...known, delivered: { ...defined({ source, output, taskId, warnings }), ...marks, options } };
   }
-  // Done before, refused, or never started: what the run was planned with still applies.
+  // Without a job (done before, refused, or never started) the planned state still applies.
   if (workflowId === undefined) return { ...row, status };
   const unresolved = unresolvedOf(result, options);
   if (unresolved?.taskId !== undefined) {
@@ -236,15 +235,15 @@ function endedRow(row: LedgerRow, result: BatchItemResult): LedgerRow {
   });
 }
 
-/** A service that was short of something may refuse a file that it converts another day. */
+/** A service short of resources may refuse a file that it would convert another day, so one refusal is not final. */
 export const refusalsBelieved = 3;
 
-/** Absent unless the file itself is the reason: then another attempt ends in the same way. */
+/** Empty unless the file itself is the reason, so that another attempt would end in the same way. */
 function refusalOf(
   seen: Fingerprint,
   { status, code = '', message = '', charge, possiblyChargedExtra, source }: Omit<BatchItemResult, 'item'>,
 ): Pick<LedgerRow, 'seen' | 'refused'> {
-  // The worker's own finding, of which no attempt changes anything.
+  // The worker itself found this, so the first refusal is final.
   const isProtected = code === 'SOURCE_PROTECTED';
   const isOfFile = status === 'failed' && (isProtected || lookUpErrorCode(code)?.class === 'input');
   if (!isOfFile || charge !== 'no' || possiblyChargedExtra !== undefined) return {};
@@ -261,7 +260,7 @@ function unresolvedOf(result: Omit<BatchItemResult, 'item'>, options: Conversion
   const { code, message, phase, workflowId, runId, warnings, output } = result;
   const isSuspect = result.status === 'suspect';
   const left = defined({ charge, taskId, source, possiblyChargedExtra, suspect: isSuspect || undefined });
-  // Without what the row spent: the next run spends nothing on it.
+  // Leaves out what the row spent, because the next run spends nothing on it.
   const status = isSuspect ? ('suspect' as const) : ('failed' as const);
   const outcome = { status, ...defined({ code, message, phase, workflowId, runId, warnings, output }) };
   const marks = markOf(possiblyChargedExtra);

@@ -76,7 +76,7 @@ export async function* mapOrdered<Input, Output>(
     for await (const input of inputs) {
       signal?.throwIfAborted();
       const result = step(input);
-      // It is awaited later; until then a rejection must not end the process.
+      // The result is awaited later; until then a rejection must not end the process.
       result.catch(() => undefined);
       underWay.push(result);
       yield* allBut(concurrency - 1);
@@ -87,7 +87,6 @@ export async function* mapOrdered<Input, Output>(
   }
 }
 
-/** A line of a JSON Lines file. */
 export function jsonLine(value: unknown): string {
   return `${JSON.stringify(value)}\n`;
 }

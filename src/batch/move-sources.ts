@@ -16,11 +16,11 @@ import { Findings } from './plan/findings';
 import { readRows } from './run-folders';
 import { folderOf, isInside, isLocal, relativeTo, shownFolder, within } from './uris';
 
-/** What a run made of one source; `open`: nothing that would be the end of it. */
+/** How a source ended in a run; `open`: not settled, so it stays. */
 interface Fate {
   source: string;
   end: 'done' | 'failed' | 'open';
-  /** What its rows were made from: content, or the stamp of a file that was never read. Each must still be so. */
+  /** The content that each row was made from, or the stamp of a file that was never read. All must still match. */
   from: (SourceContent | string)[];
   reasons: string[];
 }
@@ -28,9 +28,9 @@ interface Fate {
 const movesUnderWay = 8;
 
 /**
- * Moves the sources of a run that has ended: those whose rows are all delivered, and those with a row that has failed for free. One that
- * has changed since, or for which the service may hold a result that is paid for, stays for the next sweep. Safe to repeat; the sweep after
- * one that was killed in the middle finds what is left, and moves that.
+ * Moves the sources of an ended run: those whose rows are all delivered, and those with a row that failed without a charge. A source
+ * that has changed since, or that may have a paid result at the service, stays for the next sweep. Safe to repeat: if it is killed,
+ * the next sweep moves the rest.
  */
 export async function moveSources(
   files: FileStore,
@@ -44,7 +44,7 @@ export async function moveSources(
       return undefined;
     } catch (error) {
       signal?.throwIfAborted();
-      // What is the matter with one file, or with its folder for now, is none of the others.
+      // A problem with one file or its folder must not stop the others.
       if (error instanceof StorageError) return withShownPaths(error.message, [error.uri]);
       throw error;
     }
@@ -115,7 +115,7 @@ async function moveSource(files: FileStore, fate: Fate, moving: Moving): Promise
 
 const maxNumber = 9_999;
 
-/** Its stamp, if it still is what all of its rows were made from. */
+/** The current stamp, if the source still is what all of its rows were made from. */
 async function stampIfSame(
   files: FileStore,
   { source, from }: Fate,
@@ -131,13 +131,13 @@ async function stampIfSame(
   return now.stamp;
 }
 
-/** Whether no sweep moves a file: it is a link, or behind one that leads out of the folder. */
+/** Whether sweeps never move a file: it is a link, or lies behind one that leads out of the folder. */
 export async function isFixed({ from }: SourceMoves, source: string): Promise<boolean> {
   const found = isLocal(source) ? await lstat(toPath(source)).catch(() => undefined) : undefined;
   return found?.isSymbolicLink() === true || isStray(from, source);
 }
 
-/** A folder on the way may be a link to another place, whose files are not ours to move. */
+/** A folder on the path may be a link to another place, whose files are not ours to move. */
 async function isStray(root: string, uri: string): Promise<boolean> {
   return isLocal(root) && !(await leadsInto([toPath(root)], toPath(folderOf(uri))));
 }
@@ -148,18 +148,18 @@ async function refuseStray(root: string, uri: string): Promise<void> {
   throw new StorageError({ code: 'SOURCE_UNREADABLE', message, uri });
 }
 
-/** Ends the name of a reason beside a source that has failed. */
+/** Suffix of the reason file beside a failed source. */
 const reasonSuffix = '.reason.txt';
 /** Limit for a failed source, so that its reason file can have a longer name beside it. */
 const mostNameBytes = maxNameBytes - reasonSuffix.length;
-/** A larger file of such a name is somebody else's. */
+/** A larger file with that suffix is not ours. */
 const mostReasonBytes = 1024 * 1024;
-/** The line before the last: whose failure it is. Several schedules may move what fails into one folder. */
+/** The last line but one. It names the batch, because several schedules may move failures into one folder. */
 const adviceFor = (batch: string) => `To try again: fileconv batch retry ${shellWord(batch)}`;
-/** Begins its last line: the name that the file had. */
+/** Begins the last line, which has the original file name. */
 const namedLine = 'Name: ';
 
-/** With its reason, which is there first: a file without one is not found again. */
+/** Writes the reason before the move: a file without one would never be restored. */
 async function moveTo(
   files: FileStore,
   move: { uri: string; to: string; stamp: string },
@@ -167,11 +167,11 @@ async function moveTo(
   writing: Writing,
 ): Promise<Moved | undefined> {
   const { to } = move;
-  // If something is there, it is another file; or a copy that was made before, whose reason is there too.
+  // Anything at the target is another file, or a copy from an earlier attempt, which wrote the reason first.
   const isExplained = reason === undefined || (await files.look(to)).kind !== 'none';
   if (!isExplained) {
     try {
-      // The same text is what an earlier attempt has left. Under a key of its own: a later attempt removes what others write under its key.
+      // Attempt 2 accepts the same text from an earlier attempt. The job key is unique, because an attempt removes others of its key.
       const own = { ...writing, jobKey: `reason ${to}`, attempt: 2 };
       await writeFile(files, to + reasonSuffix, [reason], { writing: own, onExisting: 'fail' });
     } catch (error) {
@@ -184,16 +184,16 @@ async function moveTo(
     moved = await files.move?.(move);
     return moved;
   } finally {
-    // After a failure a copy may be there, which the next attempt takes for explained.
+    // After a failure a copy may be at the target. The next attempt relies on its reason, so the reason stays.
     const isLeft = moved === undefined && (await files.look(to)).kind !== 'none';
     if (moved !== 'moved' && !isExplained && !isLeft) await files.remove(to + reasonSuffix);
   }
 }
 
 /**
- * Moves back what has failed in a batch, for another attempt: each file that has its reason beside it, to where it was. What has been put
- * there since stays. Safe to repeat.
- * @returns what stays where it is, and why.
+ * Moves the failed sources of a batch back for a retry: each file with a reason beside it gets its original name, unless another
+ * file has it by now. Safe to repeat.
+ * @returns the files that could not be moved back, and why.
  */
 export async function restoreFailed(
   files: FileStore,
@@ -224,7 +224,7 @@ export async function restoreFailed(
           `${shownPath(to)} is there again. What has failed before stays ${shownPath(uri)}.`,
         );
       }
-      // An attempt that was killed has left only the reason.
+      // A killed attempt may have moved the file and left only the reason.
       if (moved === 'moved' || (found.kind === 'none' && !found.isUnseen)) await files.remove(reason);
     } catch (error) {
       if (!(error instanceof StorageError) || error.retryable) throw error;
@@ -241,7 +241,7 @@ function nameIn(reason: string, batch: string): string | undefined {
   return advice === adviceFor(batch) && last.startsWith(namedLine) ? last.slice(namedLine.length) : undefined;
 }
 
-/** Anybody may have written the reason: the file goes back to no other name than its own, whole and without the number that it got here. */
+/** Whether the name is the original, numbered or not. Anybody may have written the reason, so no other name is accepted. */
 function isNumbered(name: string, original: string): boolean {
   const numbers = [...name.matchAll(/ \((\d+)\)/g)].map(([, number]) => Number(number));
   return [0, ...numbers].some((number) => numberName(original, number, mostNameBytes) === name);

@@ -7,20 +7,20 @@ import { RunFileError } from './run-files';
 import { type BatchRun, listRuns, readRows } from './run-folders';
 import { extensionOf, folderOf } from './uris';
 
-/** Enough for a price, and read in seconds. */
+/** Limits that give enough data for a price and are read in seconds. */
 const [mostBatches, mostRuns, mostRows] = [20, 3, 20_000];
 
 interface Estimating {
   app: string;
   batchFolder: string;
   formats: readonly FormatCount[];
-  /** The run that is to cost it, where it is written already. */
+  /** The run to estimate, if it is already written; it is no basis for the prices. */
   run?: BatchRun | undefined;
   signal?: AbortSignal | undefined;
 }
 
 /**
- * By the latest runs of this batch, and of those of the same app that are kept beside it.
+ * Estimates the cost from the latest runs of this batch, and of batches of the same app that are kept beside it.
  * @returns undefined if none of the pairs was ever converted there.
  */
 export async function estimateVcredits(
@@ -44,7 +44,7 @@ export async function estimateVcredits(
         }
       }
     } catch (error) {
-      // Whoever runs that batch is told.
+      // Damaged files of another batch are reported to whoever runs that batch.
       if (!(error instanceof RunFileError)) throw error;
     }
     if (read > mostRows) break;

@@ -7,7 +7,7 @@ import { parametersKey } from '../job/parameters';
 import type { FileStore } from '../storage/file-store';
 import { lookAtSource, sameContent } from './contents';
 
-/** What the last job of a destination left, as its history or a batch's ledger tells. */
+/** What the last job of a destination left, according to its history or the batch's ledger. */
 export interface Left extends EarlierRuns {
   options: ConversionOptions;
   /** What was delivered. */
@@ -17,22 +17,22 @@ export interface Left extends EarlierRuns {
 }
 
 export interface Asked extends ConversionOptions {
-  /** Absent: not a file, so its content is what it was. */
+  /** Absent: the source is not a file, and its content counts as unchanged. */
   source?: string | undefined;
-  /** Stamp of the source, as it was seen a moment ago: if the last job had the same, the file need not be read. */
+  /** Current stamp of the source: if the last job had the same, the file need not be read. */
   stamp?: string | undefined;
-  /** The result was seen a moment ago. */
+  /** The caller has just seen the result. */
   isResultSeen?: boolean | undefined;
 }
 
-/** `done`: `source` is the content as it is now, and `isMissing` a result that is not where it was delivered. */
+/** `done`: `source` is the current content; `isMissing`: the result is not where it was delivered. */
 export type Recalled =
   | { kind: 'done'; source: SourceContent | undefined; isMissing: boolean }
   | { kind: 'keep'; outcome: KeptOutcome }
   /** `isNewContent`: the source or the options have changed since. */
   | { kind: 'start'; earlier?: EarlierRuns; isNewContent?: true };
 
-/** The only caller of `decideRepetition`: compares what is asked with what the last job left, and decides. */
+/** Compares a request with what the last job left, and decides. The only caller of `decideRepetition`. */
 export async function recallLeft(
   asked: Asked,
   left: Left,
@@ -40,7 +40,7 @@ export async function recallLeft(
 ): Promise<Recalled> {
   const content = await contentAsLeft(asked, left, { files, signal });
   const { charge, delivered, suspect, taskId, source, possiblyChargedExtra, vcredits } = left;
-  // A task of unknown content may be of another one.
+  // If the task's content is unknown, it may have converted different content.
   const task = source || asked.source === undefined ? taskId : undefined;
   const decision = decideRepetition(defined({ charge, delivered, suspect, taskId: task }), {
     ...rules,
@@ -59,7 +59,7 @@ export async function recallLeft(
     case 'fetch':
       return { kind: 'start', earlier: defined({ charge, taskId: task, source, possiblyChargedExtra, vcredits }) };
     case 'convert':
-      // The mark stays with the content.
+      // An open charge stays marked even for new content; an older mark is dropped with the old content.
       if (decision.isMarked)
         return { kind: 'start', earlier: defined({ charge: 'maybe' as const, possiblyChargedExtra }), ...changed };
       if (possiblyChargedExtra === undefined || delivered || suspect || changed) return { kind: 'start', ...changed };
@@ -67,7 +67,7 @@ export async function recallLeft(
   }
 }
 
-/** The content of the source if it is that of the last job; `unknown` also of a source that is gone: nothing else can be converted. */
+/** The source's content, if it equals the last job's. A missing source is `unknown`: nothing else can be converted. */
 async function contentAsLeft(
   asked: Asked,
   { options, source }: Left,
@@ -100,7 +100,7 @@ export function contentAsDelivered(
   return sameContent(files, uri, { content: { bytes, sha256 }, signal });
 }
 
-/** A suspect result that somebody has found good, and given its name. */
+/** A suspect result that a person has accepted by renaming it to the destination. */
 export async function namedByHand(
   uri: string,
   { status, source, output: beside, taskId, warnings }: KeptOutcome,
@@ -112,7 +112,7 @@ export async function namedByHand(
   return isNamed && { source, output, ...defined({ taskId, warnings }) };
 }
 
-/** The outcome of a row that a run was to convert again but never started. */
+/** The outcome of a row that an earlier run planned to convert again but never started. */
 function lostOutcome({ charge, possiblyChargedExtra }: EarlierRuns): KeptOutcome {
   return {
     status: 'failed',

@@ -9,11 +9,10 @@ import { RunFileError } from './run-files';
 
 export interface KeptRequest {
   request: ConversionBatchInput;
-  /** What the batch and its jobs are listed by. */
   tags?: readonly string[];
 }
 
-/** The workflow checks the rest when it is asked for again. */
+/** Checks only what is used here; the workflow checks the rest when it is started again. */
 const schema = z.strictObject({
   request: z.looseObject({ app: z.string(), plan: z.looseObject({ folder: z.string() }) }),
   tags: z.array(z.string()).optional(),
@@ -21,7 +20,7 @@ const schema = z.strictObject({
 
 const requestFile = 'request.json';
 
-/** Beside the runs: what the last one was asked, for `batch retry`. */
+/** Stores the request of the last run beside the runs, for `batch retry`. */
 export async function saveRequest(
   files: FileStore,
   folder: string,

@@ -15,7 +15,7 @@ export const runFiles = {
   results: 'results.jsonl',
 } as const;
 
-/** URI of a part, the first of which is 1. */
+/** URI of a part; parts are numbered from 1. */
 export function partUri(folder: string, part: number): string {
   return `${folder}${runFiles.parts}/${String(part).padStart(6, '0')}.jsonl`;
 }
@@ -29,7 +29,7 @@ export const runFileErrorCodes = [
 ] as const;
 type RunFileErrorCode = (typeof runFileErrorCodes)[number];
 
-/** A file of a batch's run is missing, or was changed after it was written; says which line of which file, and what to do. */
+/** A file of a batch's run is missing or was changed; the message says which line of which file, and what to do. */
 export class RunFileError extends Error {
   override readonly name = 'RunFileError';
 
@@ -42,7 +42,7 @@ export class RunFileError extends Error {
   }
 }
 
-/** A field that a schema lacked would be lost when a line is read. */
+/** Requires a schema for every field: without one, a field would be dropped when a line is read. */
 type Fields<Line> = Record<keyof Line, z.ZodType>;
 
 const sourceContent = z.object({ bytes: z.number(), sha256: z.string(), stamp: z.string().exactOptional() });
@@ -104,7 +104,7 @@ const resultSchema = z.object({
   kept: marked.exactOptional(),
 } satisfies Fields<BatchItemResult>) satisfies z.ZodType<BatchItemResult>;
 
-/** They were checked when the run was planned. */
+/** Checks types only, because the values were checked when the run was planned. */
 const parametersSchema = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
 
 export const optionsSchema = z.object({

@@ -18,7 +18,7 @@ type RunPlace = Pick<BatchRun, 'folder'>;
 
 export const runName = /^run-(\d{4,})$/;
 
-/** The runs of a batch that have a manifest, latest first; none if the folder does not exist. */
+/** The runs of a batch that have a manifest, latest first; empty if the folder does not exist. */
 export async function listRuns(files: FileStore, batchFolder: string): Promise<BatchRun[]> {
   const { planned } = await walkRuns(files, batchFolder);
   return planned.map((number) => ({ number, folder: runFolder(batchFolder, number) }));
@@ -62,21 +62,21 @@ const keptRuns = 40;
 
 /**
  * Removes the folders of old runs, with their results and reports: a batch that runs every hour would collect thousands.
- * The ledger knows what they did. Do not call it while the batch runs.
+ * The ledger keeps what they did. Must not be called while the batch runs.
  * @returns how many were removed.
  */
 export async function removeOldRuns(files: FileStore, batchFolder: string): Promise<number> {
-  // Whatever is left in them: a removal that was cut short may have begun with the manifest.
+  // Includes folders without a manifest: an interrupted removal may have deleted the manifest first.
   const old = (await walkRuns(files, batchFolder)).all.slice(keptRuns);
   for (const number of old) await files.remove(runFolder(batchFolder, number));
   return old.length;
 }
 
-/** @throws StorageError if it can't be told, as on a network mount that is away. */
+/** @throws StorageError if that can't be determined, for example on an unavailable network mount. */
 export async function exists(files: FileStore, uri: string): Promise<boolean> {
   const found = await files.look(uri);
   if (found.kind !== 'none' || !found.isUnseen) return found.kind === 'file';
-  // The store itself says why, and whether that may pass.
+  // A read makes the store throw an error that says why, and whether it is retryable.
   await (await peek(files.read(uri), (head) => head.length > 0)).close();
   const message = `${shownPath(uri)} ${found.reason}.`;
   throw new StorageError({ code: 'SOURCE_UNREADABLE', message, uri, retryable: true });
@@ -87,12 +87,12 @@ export function hasEnded(files: FileStore, { folder }: RunPlace): Promise<boolea
   return exists(files, folder + runFiles.results);
 }
 
-/** The rows of a run, as they were planned. */
+/** The planned rows of a run. */
 export async function* readItems(files: FileStore, run: RunPlace, signal?: AbortSignal): AsyncGenerator<BatchItem> {
   for await (const { record } of readPlacedItems(files, run.folder, { signal })) yield record;
 }
 
-/** The same from a byte on, each with the offsets of its line and of the next one. */
+/** The same from byte `from` on, each with the offsets of its line and of the next one. */
 export function readPlacedItems(
   files: FileStore,
   folder: string,
@@ -111,8 +111,8 @@ async function listParts(files: FileStore, run: RunPlace): Promise<number[]> {
 }
 
 /**
- * Every row of a run with its result, in order; a row without one has not ended. If an item has several, the last counts.
- * Memory holds one number per result that is not merged, and a few parts.
+ * Every row of a run with its result, in order; a row without a result has not ended. If an item has several, the last one counts.
+ * Memory holds one number per unmerged result, and a few parts.
  */
 export async function* readRows(
   files: FileStore,
@@ -151,7 +151,7 @@ async function* readMerged(files: FileStore, run: RunPlace, signal: AbortSignal 
 /** Parts follow the manifest's order except for slow jobs, so only a few are in use at a time. */
 const partsInMemory = 32;
 
-/** The results in the parts of a run, by their items. A promise: its part has to be read again. */
+/** Results in the parts of a run, by item. `find` returns a promise if it must read the part again. */
 export interface Parts {
   find(item: number): BatchItemResult | Promise<BatchItemResult> | undefined;
   /** Number of items that have a result. */
@@ -159,8 +159,8 @@ export interface Parts {
 }
 
 /**
- * Reads all parts, the first one last: of what was read and used last, it is kept in memory.
- * @throws RunFileError for two results of an item, unless there may be.
+ * Reads all parts, the first one last: the latest parts read stay in memory, and callers need the first results first.
+ * @throws RunFileError for two results of an item, unless `mayRepeat`.
  */
 export async function openParts(
   files: FileStore,
@@ -192,7 +192,7 @@ export async function openParts(
     return result;
   }
 
-  /** The worker that wrote it may have been killed in the middle of its last line. */
+  /** Tolerates a torn last line: the worker that wrote the part may have been killed. */
   async function read(part: number) {
     const results = new Map<number, BatchItemResult>();
     const reading = { parse: parseBatchItemResult, mayBeTorn: true, signal, cure: cureOf(folder) };
@@ -221,7 +221,7 @@ interface RecordReading<Value> {
   /** What to do about a line that `parse` refuses. */
   cure: string;
   mayBeTorn?: boolean;
-  /** Where to start. */
+  /** Byte offset to start at. Default: 0. */
   from?: number | undefined;
   signal?: AbortSignal | undefined;
 }
@@ -273,7 +273,7 @@ function damaged(uri: string, what: string, cause?: unknown): RunFileError {
   return new RunFileError('RUN_DAMAGED', `${shownPath(uri)} ${what}.`, { cause });
 }
 
-/** The number of the line that begins there: only for messages, as a reader that starts at an offset does not know it. */
+/** Number of the line at a byte offset; only for messages, because a reader that starts at an offset does not know it. */
 async function lineAt(files: FileStore, uri: string, start: number): Promise<number> {
   let line = 1;
   for await (const { end } of readLines(files.read(uri))) {

@@ -4,11 +4,11 @@ import { decoded, holdsCredentials, lastSegment, withoutSecrets } from '../job/t
 import { shownPath } from '../storage/file-uri';
 
 /*
- * Batches know every file by its URI, in one spelling; the URI of a folder ends with `/`. What users type and what
- * messages show are paths where there are any.
+ * Batches identify every file by its URI, in one spelling; the URI of a folder ends with `/`. What users type and what messages
+ * show are paths where possible.
  */
 
-/** Only there is a folder a thing of its own, and may names differ in case alone. */
+/** Only local systems have real folders, and may ignore the case of names. */
 export function isLocal(uri: string): boolean {
   return uri.startsWith('file:');
 }
@@ -27,7 +27,7 @@ export function shownFolder(uri: string): string {
   return isLocal(uri) ? shownPath(uri.slice(0, -1)) : uri;
 }
 
-/** The folder that a file or a folder lies in; that of a root is the root itself. */
+/** The parent folder; a root is its own parent. */
 export function folderOf(uri: string): string {
   const end = uri.lastIndexOf('/', uri.length - 2) + 1;
   return end <= rootEnd(uri) ? uri.slice(0, rootEnd(uri)) : uri.slice(0, end);
@@ -51,13 +51,13 @@ export function relativeTo(folder: string, uri: string): string {
   return decoded(uri.slice(folder.length));
 }
 
-/** What is in a folder under a relative path, which has no dots for folders above. */
+/** URI of a relative path in a folder. The path must not contain `..`. */
 export function within(folder: string, relative: string): string {
   if (!isLocal(folder)) return folder + relative.split('/').map(encodeURIComponent).join('/');
   return folder + pathToFileURL(`/${relative}`, { windows: false }).href.slice('file:///'.length);
 }
 
-/** What a user wrote, a path or a URI, relative to a folder; undefined if it can be neither. */
+/** URI of what a user wrote, a path or a URI, relative to a folder; undefined if it is neither. */
 export function resolveName(written: string, folder: string): string | undefined {
   if (isUri(written)) return inOneSpelling(written);
   if (path.isAbsolute(written)) return uriOfPath(written);
@@ -66,7 +66,7 @@ export function resolveName(written: string, folder: string): string | undefined
   return within(root, joined.slice(1));
 }
 
-/** What a user wrote as messages repeat it: the query of a signed web address is a secret. */
+/** What a user wrote, for messages: without the query of a signed web address, which is a secret. */
 export function shownAsWritten(written: string): string {
   return isOfWeb(written) || holdsCredentials(written) ? withoutSecrets(written) : written;
 }
@@ -79,12 +79,12 @@ export function isUri(written: string): boolean {
   return /^[a-z][a-z0-9+.-]+:\//i.test(written);
 }
 
-/** Whether no result may have this name. */
+/** Results must not have such names. */
 export function holdsControlCharacter(name: string): boolean {
   return /(?![\u0080-\u009f])\p{Cc}/u.test(name);
 }
 
-/** Outside the web `?` and `#` are characters of a name like any other. */
+/** Outside the web, `?` and `#` are ordinary characters of a name. */
 export function escapeQuerySigns(uri: string): string {
   return isOfWeb(uri) ? uri : uri.replace(/[?#]/g, encodeURIComponent);
 }
@@ -94,7 +94,7 @@ function inOneSpelling(uri: string): string | undefined {
   try {
     const url = new URL(escapeQuerySigns(uri));
     if (url.protocol === 'file:') return uriOfPath(fileURLToPath(url));
-    // The path of a web address means what it says, whatever it escapes; its query may be signed.
+    // A web address stays as it is: other escapes could name another path, and its query may be signed.
     if (isOfWeb(url.protocol)) return url.href;
     const [first = '', ...segments] = url.pathname.split('/');
     const account = url.username && `${url.username}@`;
@@ -104,19 +104,19 @@ function inOneSpelling(uri: string): string | undefined {
   }
 }
 
-/** Behind the slash that begins the path. */
+/** Index after the slash that begins the path. */
 function rootEnd(uri: string): number {
   return uri.indexOf('/', uri.indexOf('://') + 3) + 1;
 }
 
 interface Places {
-  /** Holds the runs of all batches, as was asked for. */
+  /** The folder requested for the runs of all batches. */
   runs?: string | undefined;
-  /** Where the results go, as it was written. If it is in a store, it has the runs, hidden. */
+  /** Folder of the results, as written. If it is in a store, the runs go into a hidden folder there. */
   out?: string | undefined;
-  /** What else the batch names: without `out` the first of these that is in a store has the runs. */
+  /** Other names in the batch. Without `out`, the runs go beside the first that is in a store. */
   sources?: readonly (string | undefined)[];
-  /** Holds them else. */
+  /** Default folder for the runs. */
   home: string;
 }
 

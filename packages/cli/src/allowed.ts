@@ -8,7 +8,7 @@ import type { Door } from './config/doors';
 import type { Environment } from './config/sources';
 import type { LoadedConfig } from './config/load-config';
 
-/** A person's permission for a value of a configuration file that was found. */
+/** Permissions for values of found configuration files. */
 const schema = z.array(z.object({ file: z.string(), key: z.string(), value: z.string() }));
 
 interface Context {
@@ -18,8 +18,8 @@ interface Context {
 }
 
 /**
- * Refuses what may have come with the folder, as a clone's files do, until its user has allowed it: values of a configuration file by
- * which it reaches out of the folder, and state folders, whose jobs a worker would run.
+ * Refuses what may have come with the folder, such as a clone, until the user has allowed it: configuration values that reach out of
+ * the folder, and state folders, whose jobs a worker would run.
  * @throws CommandError `NOT_ALLOWED`
  */
 export async function requireAllowed(context: Context): Promise<void> {
@@ -38,7 +38,7 @@ export async function requireAllowed(context: Context): Promise<void> {
   throw new CommandError('NOT_ALLOWED', [`Nothing was done: ${problems.join(' ')} ${next}`]);
 }
 
-/** Allows what `requireAllowed` refuses, and nothing that the file no longer says. */
+/** Allows what `requireAllowed` refuses, and revokes permissions for values that the file no longer has. */
 export async function allow(context: Context): Promise<{ doors: readonly Door[]; folders: string[] }> {
   const { file, doors } = context.config;
   if (file !== undefined && context.config.isFound) {
@@ -58,8 +58,8 @@ export async function allow(context: Context): Promise<{ doors: readonly Door[];
 }
 
 /**
- * Makes the folders that hold state, for their owner alone; call it before anything is written there. One that its user has named is
- * left to whoever writes there.
+ * Creates the state folders, readable by their owner only; must be called before anything is written there. Folders that the user
+ * named are left to whoever writes there.
  */
 export async function makeStateFolders(context: Context): Promise<void> {
   for (const folder of unnamedFolders(context)) {
@@ -69,25 +69,25 @@ export async function makeStateFolders(context: Context): Promise<void> {
   }
 }
 
-/** The state folder, for uses that do not justify creating one; undefined while nobody has made or named one. */
+/** The state folder, for uses that don't justify creating one; undefined if it was neither created nor named. */
 export async function stateFolderIfAny(context: Context): Promise<string | undefined> {
   const { dir } = context.config.values.state;
   return unnamedFolders(context).includes(dir) && (await isMissingOrEmpty(dir)) ? undefined : dir;
 }
 
-/** Remembers where this user has started a stack last, for commands that are typed in another folder. Best effort. */
+/** Remembers this user's last stack, for commands in other folders. Best effort. */
 export async function rememberStack(context: Context): Promise<void> {
   await makeFolder(ownFolder(context))
     .then(() => replaceFile(ownFile(context, 'last-stack'), context.config.values.state.dir))
     .catch(() => undefined);
 }
 
-/** The state folder of the stack that this user has started last, wherever; it may no longer run. */
+/** The state folder of the stack that this user started last; it may no longer run. */
 export function lastStackFolder(context: Context): Promise<string | undefined> {
   return readIfExists(ownFile(context, 'last-stack')).catch(() => undefined);
 }
 
-/** Several processes may make it at once: the others find it known, or still empty. */
+/** Safe if several processes create it at once: the others find it remembered, or still empty. */
 async function makeOwn(context: Context, folder: string): Promise<void> {
   if (!(await isMissingOrEmpty(folder))) return;
   await makeFolder(path.dirname(folder));
@@ -97,7 +97,7 @@ async function makeOwn(context: Context, folder: string): Promise<void> {
   await remember(context, folder);
 }
 
-/** The folders with state that nobody has allowed to be used. */
+/** The state folders that the user did not name, directly or in a configuration file they named. */
 function unnamedFolders({ config: { values, origins, isFound } }: Context): string[] {
   const isNamed = (key: string) => origins[key] !== undefined && !(isFound && origins[key].source === 'file');
   const { dir } = values.state;
@@ -110,7 +110,7 @@ async function isMissingOrEmpty(folder: string): Promise<boolean> {
   try {
     return (await readdir(folder)).length === 0;
   } catch (error) {
-    // Whoever needs the folder reports what is in its place.
+    // Whatever is in its place is reported when the folder is used.
     if (['ENOENT', 'ENOTDIR'].includes(systemErrorCode(error) ?? '')) return true;
     throw explainStateFolder(folder, error);
   }
@@ -133,13 +133,13 @@ async function remember(context: Context, folder: string): Promise<void> {
   }
 }
 
-/** It stays when the folder moves, and no copy has it. */
+/** Survives a move of the folder, but differs in a copy. */
 async function identityOf(folder: string): Promise<string> {
   const { ino, birthtimeNs } = await stat(folder, { bigint: true });
   return `${ino} ${birthtimeNs}`;
 }
 
-/** For a folder that is to be trusted: what is written through a link lands elsewhere. */
+/** A trusted folder must not contain links, through which writes would land elsewhere. */
 async function refuseLinks(folder: string): Promise<void> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const link = entries.find((entry) => entry.isSymbolicLink());
@@ -165,7 +165,7 @@ function ownFile(context: Context, name: 'last-stack' | 'folders' | 'allowed.jso
   return path.join(ownFolder(context), name);
 }
 
-/** The user's own: a file beside the configuration could come along with it. */
+/** In the user's own configuration folder: a file beside the configuration could have come with it. */
 function ownFolder({ env, homeDir }: Context): string {
   const { XDG_CONFIG_HOME: chosen } = env;
   return path.join(chosen === undefined || chosen === '' ? path.join(homeDir, '.config') : chosen, 'fileconv');

@@ -16,10 +16,10 @@ export interface ProcessContext {
   process: HostProcess;
 }
 
-/** `process.stdin`, or what a test has in its place. */
+/** `process.stdin`, or a test's replacement. */
 export type InputStream = Readable & Partial<Pick<ReadStream, 'isTTY'>>;
 
-/** Where signals and uncaught errors come from. */
+/** The source of signals and uncaught errors. */
 export interface HostProcess {
   on(event: NodeJS.Signals, listener: () => void): unknown;
   on(event: 'uncaughtException', listener: (error: Error) => void): unknown;
@@ -32,21 +32,21 @@ export interface CommonOptions {
   quiet?: boolean;
   verbose?: boolean;
   config?: string;
-  /** For a command that only shows or allows the configuration. */
+  /** For commands that only show or allow the configuration. */
   mayBeUnallowed?: boolean;
 }
 
 export interface CommandContext extends ProcessContext {
   output: Output;
   config: LoadedConfig;
-  /** Masks secrets in logs; whoever reads a secret adds it here. */
+  /** Masks secrets in logs; code that reads a secret must add it here. */
   secrets: SecretMask;
 }
 
 export async function openContext(host: ProcessContext, options: CommonOptions): Promise<CommandContext> {
   const { json = false, quiet = false, verbose = false } = options;
   const output = createOutput({ ...host, json, quiet, verbose });
-  // Loaded here: neither help nor a misspelt option should wait for it.
+  // Lazy: help and misspelled options should not wait for it.
   const { loadConfig } = await import('./config/load-config.js');
   const config = await loadConfig({ cwd: host.cwd, env: host.env, file: options.config });
   if (verbose) config.values.log.level = 'debug';

@@ -10,13 +10,13 @@ export const exitCodes = {
   /** Used by `fileconv batch`, where 1 means that files failed: the command could not do its work. */
   couldNotRun: 3,
   interrupted: 130,
-  /** The reader of standard output has ended before it had all: what a shell tells of SIGPIPE. */
+  /** The reader of standard output closed it early; a shell reports SIGPIPE so. */
   readerEnded: 141,
 } as const;
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
-/** What can be wrong with a command, and what the shell is told then. The codes are part of `--json`: they never change. */
+/** Error codes with their exit codes. The codes are part of `--json`: they never change. */
 const exitCodeOf = {
   USAGE: exitCodes.usage,
   INPUT_UNUSABLE: exitCodes.usage,
@@ -38,7 +38,7 @@ const exitCodeOf = {
 
 type CommandErrorCode = keyof typeof exitCodeOf;
 
-/** Ends a command; says in one line for each problem what is wrong, where, and what to type next. */
+/** Ends a command. One line per problem says what is wrong, where, and what to type next. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
   readonly exitCode: ExitCode;
@@ -60,7 +60,7 @@ export function interrupted(cause: unknown): CommandError {
   return new CommandError('INTERRUPTED', ['Interrupted before any job was started.'], { cause });
 }
 
-/** For `catch`: a failure of one kind ends the command with what it means; any other is thrown unchanged. */
+/** For `catch`: turns a failure of one kind into a CommandError; throws any other unchanged. */
 export function explaining<Failure extends Error>(
   kind: new (...args: never[]) => Failure,
   code: CommandErrorCode,
@@ -76,7 +76,7 @@ export function throwIfAny(code: CommandErrorCode, problems: readonly string[]):
   if (first !== undefined) throw new CommandError(code, [first, ...others]);
 }
 
-/** Tells a person, or with `--json` a program, why the command ended. Never a stack trace. */
+/** Reports to a person, or with `--json` to a program, why the command ended. Never prints a stack trace. */
 export function reportFailure(output: Output, error: unknown): ExitCode {
   const { code, problems, exitCode } = readFailure(error);
   for (const problem of problems) output.fail(problem);
@@ -105,23 +105,23 @@ function readFailure(error: unknown): Pick<CommandError, 'problems' | 'exitCode'
   };
 }
 
-/** Whether Temporal is away and may come back. A refusal does not count. */
+/** Whether Temporal is unavailable and may come back. A refusal does not count. */
 export function isAway(error: unknown): boolean {
   const status = [error, (error as Error | undefined)?.cause].find(isGrpcStatus);
   return isOfTemporal(error) && (status === undefined || advice[status.code] === undefined);
 }
 
-/** Further lines of the message are a stack of files. */
+/** Uses only the message's first line; the others list the requiring files. */
 function lacksPackage({ message }: Error): string {
   return `${message.split('\n')[0] ?? ''}. The embedded service needs the optional packages of fileconv, and this installation was made without them: install it again without --omit=optional, or use the image of the service.`;
 }
 
-/** Recognised by what it looks like: most commands never load Temporal's client. */
+/** Recognised by its properties, because most commands never load Temporal's client. */
 function isOfTemporal(error: unknown): error is Error {
   return error instanceof Error && (error.name === 'ServiceError' || isGrpcStatus(error));
 }
 
-/** The error of Temporal's raw calls, which is the cause of its client's errors. */
+/** The error of Temporal's raw calls, which causes its client's errors. */
 function isGrpcStatus(error: unknown): error is { code: number; details: string } {
   const { code, details } = (error ?? {}) as { code?: unknown; details?: unknown };
   return typeof code === 'number' && typeof details === 'string';
@@ -160,7 +160,7 @@ const reasons: Readonly<Record<string, string>> = {
   ENOSPC: 'no space is left on the device; make room',
 };
 
-/** The error to throw when the state folder can't be used; other errors are returned unchanged. */
+/** The error to throw if the state folder can't be used; returns other errors unchanged. */
 export function explainStateFolder(stateDir: string, error: unknown): unknown {
   return explainFolder(error, {
     problem: `The state folder ${stateDir} cannot be written to`,
@@ -168,14 +168,14 @@ export function explainStateFolder(stateDir: string, error: unknown): unknown {
   });
 }
 
-/** The error to throw when not all of the output could be written. */
+/** The error to throw if the output could not be written completely. */
 export function explainStdout(error: Error, advice: string): Error {
   const problem = 'Standard output cannot be written';
   const explained = explainFolder(error, { problem, advice });
   return explained instanceof Error ? explained : error;
 }
 
-/** The error to throw when a part can't listen where its section of the configuration says; other errors are returned unchanged. */
+/** The error to throw if a part can't listen at the configured address; returns other errors unchanged. */
 export function explainListen(
   error: unknown,
   {
@@ -208,7 +208,7 @@ export function explainListen(
   }
 }
 
-/** The same for any folder with state, or a file in it. */
+/** Like `explainStateFolder`, for any folder with state, or a file in it. */
 export function explainFolder(error: unknown, { problem, advice }: { problem: string; advice: string }): unknown {
   const reason = reasons[systemErrorCode(error) ?? ''];
   if (reason === undefined) return error;

@@ -24,13 +24,13 @@ import { addServiceAdmin } from './commands/service-admin/register';
 import { completionScripts, completionsOf } from './output/completion';
 import type { Output } from './output/output';
 
-/** Every command with its arguments, options and help. What a command does is loaded only when it runs. */
+/** Declares every command with its arguments, options and help. Its implementation is loaded only when it runs. */
 export function buildCommands(output: Output, run: Runner): Command {
   const program = new Command('fileconv')
     .description('Durable file conversion: every file is a Temporal workflow that survives crashes.')
     .version(packageVersion())
     .exitOverride()
-    // Errors are reported where they are caught: in one line, or as JSON.
+    // Errors are reported where they are caught, as one line or as JSON.
     .configureOutput({
       writeOut: (text) => output.print(text.trimEnd()),
       writeErr: (text) => {
@@ -39,7 +39,7 @@ export function buildCommands(output: Output, run: Runner): Command {
       outputError: () => undefined,
     })
     .hook('preAction', (_program, ran) => {
-      // A word that nobody has begun to type is empty.
+      // Completion passes an empty word before anything is typed.
       if (ran.name() !== 'complete') refuseEmpty(ran);
     })
     .addHelpText('after', examples('fileconv convert report.md --to pdf', 'fileconv up', 'fileconv formats docx'))
@@ -138,7 +138,7 @@ function packageVersion(): string {
   return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
 }
 
-/** What people type daily comes first. */
+/** Order of the help: daily commands first. */
 const groups = {
   'Convert:': ['convert', 'batch', 'schedule', 'job', 'formats'],
   'This machine:': ['up', 'status', 'open', 'logs', 'down', 'doctor', 'init', 'config', 'completion'],

@@ -3,20 +3,20 @@ import nodeModule from 'node:module';
 import { homedir } from 'node:os';
 import { explainStdout } from './command-error';
 
-// From Node 22.1 on: a command loads some 460 modules, and compiling them is a third of its start.
+// Needs Node 22.1. A command loads some 460 modules, and compiling them takes a third of its start.
 (nodeModule as { enableCompileCache?: () => void }).enableCompileCache?.();
 
-// Which Node the next versions of its SDK need is no news for who uses this one.
+// Users of this version need no news about the Node versions of future SDKs.
 process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true';
 
-// A reader that has seen enough (`fileconv formats | head -1`) is no error, and jobs under way continue. Nor is a closed terminal: what
-// runs must still be stopped in order.
+// A reader that stops early (`fileconv formats | head -1`) is no error, and jobs in flight continue. Nor is a closed terminal: the
+// parts that run must still be stopped in order.
 let unwritten: NodeJS.ErrnoException | undefined;
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   const isGone = error.code === 'EPIPE' || (error.code === 'EIO' && process.stdout.isTTY);
   if (!isGone) unwritten ??= error;
 });
-// There is nobody left to tell, and a stack does not end because the disk of its log is full.
+// Nobody is left to report to, and a full disk for the log must not end a stack.
 process.stderr.on('error', () => undefined);
 process.on('exit', (exitCode) => {
   if (!unwritten || exitCode !== 0) return;
@@ -26,7 +26,7 @@ process.on('exit', (exitCode) => {
 
 void run(process.argv.slice(2)).then((exitCode) => {
   process.exitCode = exitCode;
-  // Once all is written, or told not to be: what Temporal's SDK leaves behind when a worker can't start would keep the process alive.
+  // Exits once all output is flushed: leftovers of Temporal's SDK after a failed worker start would keep the process alive.
   process.stdout.write('', () => process.stderr.write('', () => setImmediate(() => process.exit())));
 });
 
@@ -53,7 +53,7 @@ async function run(argv: readonly string[]): Promise<number> {
   });
 }
 
-/** Undefined where the system has none: the folder was removed, or the user of a container is unknown there. */
+/** Undefined if the system has none: the folder was removed, or a container does not know the user. */
 function folderOf(read: () => string): string | undefined {
   try {
     return read();

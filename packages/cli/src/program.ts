@@ -7,7 +7,7 @@ import { createOutput } from './output/output';
 
 export async function runCommandLine(argv: readonly string[], host: ProcessContext): Promise<ExitCode> {
   let exitCode: ExitCode = exitCodes.ok;
-  // Read before the options are parsed: an error about them honours --json too.
+  // Read before parsing, so that errors about options honour --json too.
   const options = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv;
   const output = createOutput({ ...host, json: options.includes('--json'), verbose: options.includes('--verbose') });
   const program = buildCommands(output, async (commonOptions, run) => {
@@ -40,12 +40,12 @@ function ancestorsOf({ parent }: Command): Command[] {
   return parent ? [parent, ...ancestorsOf(parent)] : [];
 }
 
-/** What others call our commands; the parser goes by letters, and takes `start` for `status`. */
+/** Names that other tools use for our commands; the parser compares letters, and would suggest `status` for `start`. */
 const otherNames: Readonly<Record<string, string>> = { start: 'run', stop: 'cancel', abort: 'cancel', ls: 'list' };
 
 function complaintOf(error: CommanderError, argv: readonly string[], command: Command): string {
   const { options, commands } = command;
-  // The parser misses an option before it looks at one that it does not know, which may be the same, misspelt.
+  // The parser reports a missing option before an unknown one, which may be the same option misspelled.
   const known = options.flatMap(({ long }) => long ?? []);
   const unknown = argv
     .map((word) => word.replace(/=.*/, ''))

@@ -2,7 +2,7 @@ import { confine, createHttpsFiles, createLocalFiles, type StoresByScheme } from
 import type * as S3 from 'temporal-file-conversion/s3';
 import type { CommandContext } from './command-context';
 
-/** `roots`: folders that `file:` URIs may lead to; none: any. `isShared`: all workers see the same under them. */
+/** `roots`: folders that `file:` URIs may lead to; empty: anywhere. `isShared`: all workers see the same files there. */
 export function configuredStores(
   { config, env }: Pick<CommandContext, 'config' | 'env'>,
   { roots = [], isShared = false }: { roots?: readonly string[]; isShared?: boolean } = {},
@@ -17,7 +17,7 @@ export function configuredStores(
     ...(plainHttp && { http: web }),
     s3() {
       const { createS3Files } = require('temporal-file-conversion/s3') as typeof S3;
-      // A server other than AWS, whose buckets stand in the path of a URL; the SDK reads the rest of the environment itself.
+      // For a server other than AWS, which has its buckets in the URL's path. The SDK reads the rest of the environment itself.
       return createS3Files({ endpoint: [env['AWS_ENDPOINT_URL_S3'], env['AWS_ENDPOINT_URL']].find(Boolean) });
     },
   };

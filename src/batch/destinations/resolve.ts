@@ -26,7 +26,7 @@ export interface DestinationRules {
   extensionOf: (output: string) => string;
   /** Base of the manifest's relative destinations if there is no out folder. */
   manifestFolder: string | undefined;
-  /** Whether a local path really lies in the out folder, whatever links are on its way. Absent: that does not matter. */
+  /** Whether a local path lies in the out folder once links are resolved. Absent: not checked. */
   isInOut?: ((folder: string) => Promise<boolean>) | undefined;
 }
 
@@ -40,7 +40,7 @@ export interface DestinationRequest {
 
 export type ResolvedDestination =
   | { uri: string; code?: never }
-  /** `uri`: where it would be, if that can be told. */
+  /** `uri`: where the result would be, if known. */
   | { uri?: string; code: 'DESTINATION_INVALID' | 'DESTINATION_OUTSIDE'; problem: string };
 
 /**
@@ -125,7 +125,7 @@ export type DestinationTemplate = (values: TemplateValues) => string;
 export const defaultTemplate = '{dir}/{name}.{ext}';
 const placeholders = ['dir', 'name', 'ext', 'from'] as const;
 
-/** Parses a template such as `{dir}/{name}.{ext}`; returns what is wrong with it if it is invalid. */
+/** Parses a template such as `{dir}/{name}.{ext}`; returns the problem if it is invalid. */
 export function parseTemplate(template: string): DestinationTemplate | { problem: string } {
   const placeholder = /\{([^{}]*)\}/g;
   if (/[{}]/.test(template.replace(placeholder, '')))

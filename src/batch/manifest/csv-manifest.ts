@@ -175,7 +175,6 @@ function explain({ code, line, message }: { code: string; line: number; message:
   }
 }
 
-/** The separator of a CSV manifest, and the line of its header. */
 interface CsvForm {
   readonly separator: string;
   readonly separatorName: string;

@@ -13,7 +13,6 @@ export interface ManifestRow extends Pick<BatchItem, 'source' | 'output' | 'inpu
   destination?: string;
 }
 
-/** A row that can't be read. */
 export interface BadRow {
   line: number;
   problem: string;
@@ -29,13 +28,13 @@ export interface ManifestReading {
   name: string;
   /** Default target format. */
   defaultOutput: string | undefined;
-  /** For what makes the whole of it unreadable. */
+  /** Collects errors that make the whole manifest unreadable. */
   findings: Findings;
-  /** For what the user should know about a manifest that can be run. */
+  /** Collects what the user should know about a manifest that can be run. */
   warnings: Findings;
 }
 
-/** The row, or all that is wrong with its values. */
+/** The row, or all problems of its values. */
 export function checkRow(
   raw: RawRow,
   { line, term, reading }: { line: number; term: ColumnTerm; reading: ManifestReading },

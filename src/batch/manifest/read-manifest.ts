@@ -13,7 +13,7 @@ import {
   type RawRow,
 } from './manifest-row';
 
-/** How files start that users mistake for a manifest. */
+/** First bytes of files that users mistake for a manifest. */
 const otherKinds: readonly { bytes: Buffer; advice: string }[] = [
   { bytes: Buffer.from('PK\u0003\u0004'), advice: 'is a spreadsheet. Save it as CSV in UTF-8.' },
   { bytes: Buffer.from('['), advice: 'is one JSON array. Write one object a line instead.' },
@@ -23,7 +23,7 @@ const otherKinds: readonly { bytes: Buffer; advice: string }[] = [
 
 /**
  * The rows of a user's manifest: CSV or JSON Lines by its extension, or else by its first character. Holds one row in
- * memory at a time. What makes more than one row unreadable becomes a finding; a manifest with findings must not be run.
+ * memory at a time. An error that affects more than one row becomes a finding; a manifest with findings must not be run.
  */
 export async function* readManifest(
   chunks: AsyncIterable<Buffer>,
@@ -56,7 +56,6 @@ function isJsonl(name: string, head: Buffer): boolean {
 
 const maxLineBytes = 64 * 1024;
 
-/** The rows of a manifest with one JSON object per line. */
 async function* readJsonlManifest(
   chunks: AsyncIterable<Buffer>,
   reading: ManifestReading,
@@ -81,7 +80,7 @@ async function* readJsonlManifest(
 
 const notUtf8 = ': the bytes are not UTF-8. Save the file in UTF-8.';
 
-/** The values of a line, or what is wrong with it, each behind its number. */
+/** The values of a line, or its problems, each to be put behind the line number. */
 function rawRowOf(text: string): RawRow | string[] {
   let row: unknown;
   try {

@@ -23,7 +23,7 @@ export const firstRead = { from: { byte: 0, item: 0 }, limit: 200 };
 export interface ReadBatchItemsInput {
   folder: string;
   from: ManifestPosition;
-  /** Number of items to return, not counting the rows that are passed over. */
+  /** Maximum number of items to return, not counting rows that are passed over. */
   limit: number;
 }
 
@@ -47,7 +47,7 @@ export interface RereadBatchItemsInput {
 }
 
 export interface RereadBatchItemsResult {
-  /** The first ones, as many as fit into one result. */
+  /** The first ones, as many as fit into one activity result. */
   items: BatchItem[];
 }
 
@@ -86,11 +86,11 @@ export interface WriteBatchReportInput {
   ui?: { url: string; namespace: string };
 }
 
-/** A batch that runs: of it, only the page is written. */
+/** A running batch, for which only the page is written. */
 export interface RunningBatch extends BatchState {
-  /** When that was so, in milliseconds since the epoch. */
+  /** Time of this state, in milliseconds since the epoch. */
   at: number;
-  /** Items that ended per second, lately. */
+  /** Items ended per second, recently. */
   perSecond?: number;
   /** Why the batch has failed: it has no report, and this is its last page. */
   failure?: string;
@@ -107,12 +107,12 @@ export interface AwaitedJob {
   workflowId: string;
   /** Default: the latest. */
   runId?: string;
-  /** Only looked at: whether it runs, and does what this input asks for. */
+  /** Does not wait; reports whether the job runs, and whether it does what this input asks for. */
   expected?: ConversionJobInput;
 }
 
 export interface AwaitJobsInput {
-  /** Waits until one has ended, and returns those that have; with `expected`, looks once at all of them. */
+  /** Waits until one has ended and returns all that have; with `expected`, looks at all of them once. */
   jobs: AwaitedJob[];
 }
 
@@ -131,19 +131,19 @@ export interface StandingJob {
   isOpen: boolean;
   isSame: boolean;
   source: string;
-  /** Id of the workflow that started it, such as a batch. Absent: none did. */
+  /** Id of the workflow that started it, such as a batch. Absent: no workflow did. */
   startedBy?: string;
 }
 
 export interface AwaitJobsResult {
-  /** At least one, as many as fit into one result. */
+  /** At least one, and as many as fit into one activity result. */
   seen: SeenJob[];
 }
 
 /** The activities of a batch, by their names in the history. */
 export interface BatchActivities {
   'conversion.planBatch'(input: PlanBatchInput): Promise<PlanBatchResult>;
-  /** For inline items, of which nothing is planned. */
+  /** For inline items, which are not planned. */
   'conversion.lookAtNames'(input: object): Promise<NamesTold>;
   'conversion.readBatchItems'(input: ReadBatchItemsInput): Promise<ReadBatchItemsResult>;
   'conversion.rereadBatchItems'(input: RereadBatchItemsInput): Promise<RereadBatchItemsResult>;
@@ -155,7 +155,7 @@ export interface BatchActivities {
 }
 
 export interface PlanBatchInput {
-  /** Kept beside the run, for a retry. */
+  /** Stored beside the runs, for a retry. */
   request: ConversionBatchInput & { plan: BatchPlan };
   /** The batch's tags, kept with the request. */
   tags?: readonly string[];
@@ -163,7 +163,7 @@ export interface PlanBatchInput {
   again?: true;
 }
 
-/** Told by the worker, whose data converter is that of whoever starts the batch. */
+/** Reported by the worker, whose data converter is the same as that of the batch's starter. */
 export interface NamesTold extends Pick<NoticeWishes, 'notifies'> {
   /** Payloads are encrypted, so the ids of jobs hold no names. Absent: they are not. */
   hidesNames?: true;
@@ -177,7 +177,7 @@ export interface PlanBatchResult extends NamesTold {
   planned: PlannedRows;
   /** Counts the rows for which no job is started. */
   totals: BatchTotals;
-  /** What earlier runs were charged, of a batch with `maxVcredits`. */
+  /** vCredits that earlier runs were charged; only for a batch with `maxVcredits`. */
   spent?: number;
 }
 

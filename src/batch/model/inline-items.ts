@@ -4,7 +4,7 @@ import { utf8Bytes } from '../../job/warnings';
 import { fileSize } from '../../messages/wording';
 
 const maxInlineItems = 500;
-/** Limit for all inline items together: a workflow hands them from run to run with its results, and the server takes 2 MB. */
+/** Limit for all inline items together: continue-as-new carries them and their results, and the server accepts 2 MB. */
 const maxInlineBytes = 512_000;
 
 /** Why these can't be the inline items of a batch. */

@@ -3,12 +3,12 @@ import { defined } from '../../job/defined';
 import type { NoticeType } from '../../job/names';
 import type { ParkReason } from '../../job/types';
 
-/** What happened, for a program that listens. Names, counts and codes; no token, no secret. */
+/** Payload of a notice: names, counts and codes, but no token or secret. */
 export interface NoticeData {
   app: string;
   batch?: string;
   schedule?: string;
-  /** How the batch ended. `failed`: the batch itself could not work. */
+  /** How the batch ended. `failed`: the batch itself failed, not only items. */
   status?: ConversionBatchResult['status'] | 'failed';
   counts?: BatchCounts;
   /** Failures by error code, at most 20 codes. */
@@ -23,13 +23,12 @@ export interface NoticeData {
   /** Why a person is needed, or was. */
   code?: string;
   message?: string;
-  /** Jobs that wait. */
+  /** Number of waiting jobs. */
   jobs?: number;
   /** How long the app was parked. */
   parkedMs?: number;
 }
 
-/** How a batch has ended, for whoever is told. */
 export function endOfBatch(result: ConversionBatchResult): Omit<NoticeData, 'app' | 'batch'> {
   const { status, failures, vcredits, possiblyChargedTwice, durationMs, report } = result;
   const told = { status, counts: countsOf(result), failures, vcredits, possiblyChargedTwice, durationMs };
@@ -49,7 +48,7 @@ export interface Notice {
   /** When it happened, in milliseconds since the epoch. */
   at: number;
   data: NoticeData;
-  /** Default: the one that the worker is configured with. */
+  /** Default: the URL that the worker is configured with. */
   url?: string;
   /** For this long afterwards, another notice with the same workflow id is not sent. */
   quietMs?: number;
@@ -61,17 +60,17 @@ export interface AppNotice {
   reason: ParkReason;
   code: string;
   message: string;
-  /** What the worker is configured to tell. */
+  /** Notices that the worker is configured to send. */
   notifies: readonly NoticeType[];
-  /** When it told that the app is parked, if it continues as new since then; milliseconds since the epoch. */
+  /** When the notice of the parked app was sent, if the workflow has continued as new since; milliseconds since the epoch. */
   since?: number;
 }
 
-/** What a workflow needs to know to send word: nothing of the worker's secret. */
+/** What a workflow needs to send notices, without the worker's secret. */
 export interface NoticeWishes {
-  /** What the worker is configured to tell. Absent: nothing. */
+  /** Notices that the worker is configured to send. Absent: none. */
   notifies?: readonly NoticeType[] | undefined;
-  /** Where the input of a batch wants to have its events told. */
+  /** URL given in the input of a batch. */
   url?: string | undefined;
 }
 

@@ -6,7 +6,7 @@ export function endedOf({ succeeded, failed, skipped, cancelled }: Record<BatchI
   return succeeded + failed + skipped + cancelled;
 }
 
-/** How long a batch still runs at this pace; undefined while nobody knows, as when jobs wait for somebody. */
+/** Remaining time at this pace; undefined if unknown, for example while jobs wait for a person. */
 export function leftMs(state: BatchState, perSecond: number | undefined): number | undefined {
   const left = state.items - endedOf(state);
   if (!perSecond || left === 0 || state.status !== 'running' || state.needsAttention) return undefined;

@@ -6,7 +6,7 @@ interface Spent extends Charged {
   requests?: number | undefined;
 }
 
-/** What conversions cost at most: what the service told, and for each open submit as much as the dearest of them. */
+/** Upper bound of what conversions cost: the reported prices, plus the highest of them for each open submit. */
 export class Spending {
   private constructor(private readonly sum: CarriedSpending) {}
 
@@ -14,17 +14,17 @@ export class Spending {
     return new Spending({ ...carried });
   }
 
-  /** @param before what earlier runs left of the item: their open submits are counted with them. */
+  /** @param before what earlier runs left of the item. Their open submits count there, not here. */
   add({ vcredits = 0, requests, ...left }: Spent, before: { earlier?: Charged; kept?: Charged; done?: Charged }): void {
     const { sum } = this;
     const earlier = before.earlier ?? before.kept ?? before.done;
     const isOther = earlier?.charge !== 'yes' || left.taskId !== earlier.taskId;
-    // A task that the service has lost is open from now on, and an earlier run was charged for it.
+    // A task of an earlier run that the service has lost now counts as open, but that run was already charged for it.
     const lost = isOther && earlier?.charge === 'yes' ? 1 : 0;
-    // A job that has sent nothing has found it done, with its open submits.
+    // A job that sent no request has found an earlier result, whose open submits are counted already.
     const isFound = left.charge === 'yes' && requests === 0;
     const opened = isFound ? 0 : Math.max(openSubmits(left) - openSubmits(earlier) - lost, 0);
-    // What an earlier run was charged for is fetched, or kept.
+    // A task that an earlier run was charged for costs nothing again.
     const isCharged = left.charge === 'yes' && isOther && !isFound;
     sum.told += vcredits;
     sum.dearest = Math.max(sum.dearest, vcredits);
@@ -33,7 +33,7 @@ export class Spending {
     else if (opened === 0) sum.free += 1;
   }
 
-  /** What a bookkeeper asks of a run. */
+  /** The charges of a run, for bookkeeping. */
   get receipt(): Receipt {
     const { told, open, dearest, charged, free } = this.sum;
     const isPriced = open === 0 || charged > 0;
@@ -44,7 +44,7 @@ export class Spending {
     };
   }
 
-  /** vCredits. While no price is told, an open submit counts as one: where none is ever told, a limit has to hold too. */
+  /** vCredits. While no price is known, an open submit counts as 1, so that a limit holds even if prices are never reported. */
   get most(): number {
     const { told, open, dearest, charged } = this.sum;
     return told + open * (charged > 0 ? dearest : Math.max(dearest, 1));
@@ -64,14 +64,14 @@ export interface CarriedSpending {
   dearest: number;
   /** Number of conversions. */
   charged: number;
-  /** Number of files of which nothing was charged, and nothing may have been. */
+  /** Number of files without a charge or a possible charge. */
   free: number;
 }
 
-/** What one run was charged, apart from what earlier runs were. */
+/** What one run was charged, without the charges of earlier runs. */
 export interface Receipt {
   charged: { conversions: number; vcredits: number };
-  /** Submits of which nobody knows whether they ran; each at most as dear as the dearest of the run. Absent: no price is known. */
+  /** Submits with unknown outcome, each at most at the run's highest price. `vcreditsAtMost` is absent if no price is known. */
   possiblyCharged: { conversions: number; vcreditsAtMost?: number };
   notCharged: { files: number };
 }

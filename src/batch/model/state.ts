@@ -25,7 +25,7 @@ export interface BatchCounts {
 export type BatchStatus =
   'planning' | 'running' | 'paused' | 'stopping' | 'completed' | 'cancelled' | 'stopped' | 'budget';
 
-/** Values of `ConversionStatus` of a batch; `needsAttention`: jobs of it are parked. */
+/** Values of the search attribute `ConversionStatus` of a batch; `needsAttention`: some of its jobs are parked. */
 export type ListedBatchStatus = BatchStatus | 'needsAttention';
 
 /** Why a batch that is not paused starts no jobs: some in flight are parked. It continues when they do. */
@@ -33,9 +33,9 @@ export interface NeedsAttention {
   /** For example `DESTINATION_FULL` or `INVALID_CREDENTIAL`. */
   code: string;
   message: string;
-  /** Number of items that wait. */
+  /** Number of parked items. */
   jobs: number;
-  /** When the first of them began to, in milliseconds since the epoch. */
+  /** When the first of them was parked, in milliseconds since the epoch. */
   since: number;
   /** The app that has too few vCredits or whose account is refused. Absent: there is no room at the destination. */
   app?: string;
@@ -64,13 +64,13 @@ export interface BatchState extends BatchCounts {
   missing?: number;
   /** Failures by error code, at most 20 codes; the rest are under `other`. */
   failures: Record<string, number>;
-  /** Absent while it plans, and of inline items. */
+  /** Absent during planning, and for inline items. */
   planned?: PlannedRows;
   /** URI of the folder of this run, with its manifest, results and report. Absent: nothing was to do, or inline items. */
   folder?: string;
 }
 
-/** What a batch has counted so far. */
+/** Counts of a batch so far. */
 export type BatchTotals = Pick<
   BatchState,
   | BatchItemEnd
@@ -118,43 +118,43 @@ export function countCode(failures: Record<string, number>, code: string | undef
       : otherCodes;
   failures[name] = (failures[name] ?? 0) + 1;
 }
-/** Sources that were to be moved, and stand where they were. */
+/** Sources that should have been moved but were not. */
 export interface UnmovedSources {
   files: number;
   /** Why the first could not be moved. */
   why: string;
 }
 
-/** What conversions will cost, by what others of the same pairs of formats have cost. */
+/** Expected cost of conversions, from earlier ones with the same pairs of formats. */
 export interface CostEstimate {
   vcredits: number;
-  /** Number of conversions that it is made from. */
+  /** Number of earlier conversions that it is based on. */
   from: number;
-  /** Files that it leaves out: nobody knows what one of their pair costs. */
+  /** Number of files that are not included, because no price is known for their formats. */
   unknown: number;
 }
 
-/** What a plan has found. */
+/** Result of planning a batch. */
 export interface PlannedRows {
-  /** All of them: `todo + done + kept + refused`. */
+  /** The sum `todo + done + kept + refused`. */
   rows: number;
   todo: number;
   /** Delivered before. */
   done: number;
-  /** Among those: results that are not where they were delivered. */
+  /** Those of `done` whose results are not where they were delivered. */
   missing: number;
   /** Not converted: an earlier run may have been charged without a result to fetch. */
   kept: number;
-  /** Not sent: the service does not convert them, or the rows themselves are bad. */
+  /** Not sent: the service does not convert them, or the rows themselves are invalid. */
   refused: number;
-  /** Among those: the ones that fail, by code; the others are skipped. */
+  /** Those of `refused` that fail, by code; the others are skipped. */
   failures: Record<string, number>;
   /** Left out, since they may still be being written. */
   unsettled: number;
-  /** Files and folders that were left out because they can't be read or told. */
+  /** Files and folders that were left out because they can't be read or their names can't be used. */
   leftOut: number;
-  /** The first ones: what was left out, before anything else, which rows will fail, which results are gone. */
+  /** The first 100: first what was left out, then rows that will fail, then results that are gone. */
   warnings: string[];
-  /** Absent: no price is known, nothing is to do, or nobody asked, as for a schedule. */
+  /** Absent: no price is known, there is nothing to do, or nobody asked, as for a schedule. */
   estimate?: CostEstimate;
 }

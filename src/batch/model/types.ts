@@ -12,9 +12,9 @@ import type {
 import type { Unconvertible } from '../../job/policies';
 
 /**
- * One row of a checked manifest. `manifest.jsonl` in the folder of a batch's run holds one per line, by ascending
- * `item`. No two rows have the same destination, and no destination is outside the folder given for it, except for rows that
- * are refused as unclear: of these, source and destination may even be empty.
+ * One row of a validated manifest. `manifest.jsonl` in the folder of a run holds one per line, in ascending order of `item`.
+ * Destinations are unique and inside the folder given for them, except in rows refused as unclear, whose source and destination
+ * may even be empty.
  */
 export interface BatchItem {
   /** Row number from 1. The item's job is named by its destination: see `jobIdOf`. */
@@ -28,29 +28,29 @@ export interface BatchItem {
   parameters?: ConversionParameters;
   /** URI of the result. */
   destination: string;
-  /** Overrides the batch's; of inline items. */
+  /** Overrides the batch's policy; only in inline items. */
   onExisting?: OnExisting;
-  /** The destination holds what a run delivered, which is replaced whatever `onExisting` says. */
+  /** Content at the destination that a run delivered; it is replaced whatever `onExisting` says. */
   replaces?: SourceContent;
-  /** Has the same value in all rows of one source, which share an upload; absent if there is one row. */
+  /** Equal in all rows of one source, which share an upload; absent if the source has one row. */
   sourceGroup?: number;
   /** What earlier runs of this batch left behind at the service for this item. */
   earlier?: EarlierRuns;
   /** Stays failed: an earlier run may have been charged, and with `onUnknownOutcome: fail` nothing is sent again. */
   kept?: KeptOutcome;
-  /** The service is known not to convert this, or the row itself is bad: the item fails, and nothing is sent. */
+  /** The service is known not to convert this, or the row itself is invalid: the item fails or is skipped, and nothing is sent. */
   refused?: Refusal;
   /** Stamp of the source when the row was planned; only in a batch that moves its sources. */
   stamp?: string;
-  /** What a sweep saw when it planned the row, if the row is sent, or was refused when it was. */
+  /** The source as a sweep saw it when planning the row; set if the row is sent, or if an earlier refusal still holds. */
   seen?: Fingerprint;
-  /** An earlier run converted the same content with the same options, whatever became of the result: skipped. */
+  /** Skipped: an earlier run converted the same content with the same options, even if the result is gone. */
   done?: DoneBefore;
-  /** What an earlier run delivered, for a row that is converted again. */
+  /** Result of an earlier run, for a row that is converted again. */
   before?: Delivered;
 }
 
-/** What a conversion was asked for; a result made with other options does not count. */
+/** Options of a conversion; a result made with other options does not count as the same conversion. */
 export type ConversionOptions = Pick<BatchItem, 'output' | 'input' | 'parameters'>;
 
 export interface Delivered extends DoneBefore {
@@ -62,28 +62,27 @@ export type KeptOutcome = Omit<BatchItemResult, 'item' | 'status' | 'kept'> & {
   status: 'failed' | 'suspect';
 };
 
-/** Why a row is known to fail, with the code and message of a job that fails for it. */
+/** Why a row is known to fail, with the code and message that its job would fail with. */
 export interface Refusal {
-  /** The document's error code. */
+  /** Error code of the document, or of ours. */
   code: string;
   message: string;
-  /** The item is left out, and does not count as failed. */
+  /** The item is skipped, and does not count as failed. */
   isSkipped?: true;
-  /** The row is none that a job could convert: its destination is another row's too, or is no place for it. Only another plan helps. */
+  /** The row is invalid or conflicts with another, so that no job could convert it. Only a new plan helps. */
   isUnclear?: true;
 }
 
-/** What a refusal depends on: once it has changed, the file is sent again. */
+/** The state of a source that a refusal depends on. Once it changes, the file is sent again. */
 export interface Fingerprint {
-  /** The source's stamp. */
   stamp: string;
   /** The content that was refused; absent if it was never uploaded whole. */
   source?: SourceContent;
-  /** How often the service has refused it so. */
+  /** How often the service has refused this content. */
   times?: number;
 }
 
-/** What an earlier run converted, and its result. */
+/** The source and the result of an earlier conversion. */
 export interface DoneBefore {
   source: SourceContent;
   output: OutputFile;
@@ -97,10 +96,10 @@ export interface DoneBefore {
   missing?: true;
 }
 
-/** An item that a program or a workflow gives to its batch, instead of a row of a manifest. */
+/** An item that a program or a workflow passes to its batch directly, without a manifest. */
 export type InlineItem = Pick<BatchItem, 'source' | 'output' | 'input' | 'parameters' | 'destination' | 'onExisting'>;
 
-/** Files, folders and patterns, as somebody wrote them. */
+/** Files, folders and patterns, as the user wrote them. */
 export interface BatchSources {
   sources: readonly string[];
   /** Target formats of each file. */
@@ -118,55 +117,55 @@ export interface BatchSources {
 }
 
 export interface BatchManifest {
-  /** URI, or `-` for what was piped in. */
+  /** URI, or `-` for standard input. */
   manifest: string;
   /** As written; its extension tells CSV from JSON Lines. */
   name: string;
-  /** Relative sources start from it. */
+  /** Base of relative sources. */
   folder: string;
   /** Default target format. */
   to?: string;
   /** Default input format. */
   input?: string;
-  /** Where a row does not say otherwise. */
+  /** Default parameters; those of a row override them. */
   parameters?: ConversionParameters;
 }
 
-/** What a batch converts, as its first activity finds it. Folders are URIs that end with a slash. */
+/** What a batch converts, and how its first activity plans that. Folders are URIs that end with a slash. */
 export interface BatchPlan {
   /** Holds the batch's ledger, its runs and their reports. */
   folder: string;
   /** `last`: the rows of the last run that have not succeeded. */
   what: BatchSources | BatchManifest | 'last';
-  /** What is written relative starts from it. */
+  /** Base of relative names. */
   cwd: string;
-  /** For the results, which mirror the folders of the sources. Default: beside each source, or as the manifest says. */
+  /** Folder for the results, which mirror the folders of the sources. Default: beside each source, or as the manifest says. */
   out?: string;
   /** Default: `{dir}/{name}.{ext}`. */
   template?: string;
   /** Extensions of target formats, without the dot. Default: the format's name up to the first hyphen. */
   extensions?: Record<string, string>;
-  /** What becomes of a file that the service is known not to convert. Default: `fail`. */
+  /** Policy for files that the service is known not to convert. Default: `fail`. */
   unconvertible?: Unconvertible;
-  /** What was piped in, where `-` is named: the URI of a file. */
+  /** URI of a file with the standard input, if `-` is named. */
   stdin?: string;
   /** Leaves out files that changed within this time. Default: off. */
   settledForMs?: number;
-  /** Makes a run even if all was done before, so that it tells their results. Default: no. */
+  /** Writes a run even if everything was done before, so that it reports the results. Default: no. */
   mayBeDone?: true;
-  /** Where a schedule moves its sources in the end. Default: they stay. */
+  /** Where a schedule moves its sources after a run. Default: they stay. */
   moves?: SourceMoves;
 }
 
 /** Where the sources below one folder go, as URIs that end with a slash. */
 export interface SourceMoves {
-  /** Below the other folders, a source has the path that it has below this one. */
+  /** Folder of the sources; they keep their paths relative to it when they move. */
   from: string;
   /** For sources whose results are delivered. Default: they stay. */
   done?: string;
-  /** For sources that have failed, each with the reason beside it. Default: they stay. */
+  /** For sources that have failed, each with a file beside it that gives the reason. Default: they stay. */
   failed?: string;
-  /** A retry first moves back what has failed. */
+  /** Set for a retry, which first moves failed sources back. */
   restores?: true;
 }
 
@@ -174,9 +173,9 @@ export interface SourceMoves {
 export interface ConversionBatchInput {
   /** Name of the app profile in the worker's configuration. */
   app: string;
-  /** What is to be found; or else `items`. */
+  /** Exactly one of this and `items` is given. */
   plan?: BatchPlan;
-  /** At most 500, whose batch keeps no files of its own. */
+  /** At most 500; such a batch keeps no files of its own. */
   items?: InlineItem[];
   /** Maximum jobs in flight, 1 to 500. Default: 50. */
   window?: number;
@@ -186,29 +185,29 @@ export interface ConversionBatchInput {
   mode?: ConversionMode;
   policies?: ConversionPolicies;
   /**
-   * Starts no more jobs after this many failures, or at this percentage of failures among succeeded and failed items or
-   * above, once there are 20 of them. Default: never.
+   * Starts no more jobs after this many failures, or once at least this percentage of the succeeded and failed items has failed, if
+   * there are 20 of them. Default: never.
    */
   stopAfter?: { failures?: number; percent?: number };
   /**
-   * Starts no more jobs once all runs of this batch have been charged so many vCredits: at most those of the jobs in flight come on top.
-   * Runs of inline items count for themselves. Default: no limit.
+   * Starts no more jobs once all runs of this batch together were charged this many vCredits; only jobs in flight can exceed it.
+   * For inline items each run counts alone. Default: no limit.
    */
   maxVcredits?: number;
   /** Base URL of the Temporal UI, for links in the report. Default: no links. */
   uiUrl?: string;
   /**
-   * Gets the events of this batch as a POST each, in place of the listener that the workers are configured with: an `http` or `https` URL.
-   * Whoever may read the workflow can read it. Default: that listener, if there is one.
+   * An `http` or `https` URL that receives each event of this batch as a POST, instead of the listener configured on the workers.
+   * Anyone who may read the workflow can read it. Default: that listener, if there is one.
    */
   notify?: string;
-  /** Also converts items of which an earlier run may have been charged without a result to fetch, and marks them. Default: no. */
+  /** Also converts, and marks, items that an earlier run may have been charged for without a result to fetch. Default: no. */
   resubmit?: true;
-  /** Converts all items, whatever earlier runs did; those of which a charge is open are marked. Default: no. */
+  /** Converts all items, whatever earlier runs did, and marks those with an open charge. Default: no. */
   again?: true;
   /**
-   * Nobody watches it: nothing that may have been charged is converted again, whatever the policy of its jobs; what the
-   * service has refused is not sent again before the file changes; to find nothing good is no failure.
+   * Set by a schedule, which nobody watches: nothing that may have been charged is converted again, whatever the policy of the jobs;
+   * a refused file is not resent before it changes; finding no good file is no failure.
    */
   isScheduled?: true;
   /** Number of events after which the batch continues as new. Default: 2,000, more with a window above 250. */
@@ -229,7 +228,7 @@ export interface ItemWaits {
 /** Argument of the signal `conversionItemUploaded`. */
 export interface ItemUploaded {
   workflowId: string;
-  /** Absent: the job fetches what was converted before. */
+  /** Absent: the job fetches an earlier result and uploads nothing. */
   upload?: SharedUpload;
 }
 
@@ -240,7 +239,7 @@ export interface ConversionSweepInput {
   input: ConversionBatchInput;
 }
 
-/** Result of the workflow `conversionSweep`: that of the batch. `batchRunning`: it was running already, and nothing was done. */
+/** Result of the workflow `conversionSweep`: that of the batch. `batchRunning`: the batch was still running, so nothing was done. */
 export type ConversionSweepResult = ConversionBatchResult | { status: 'batchRunning' };
 
 export const defaultWindow = 50;

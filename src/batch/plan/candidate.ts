@@ -17,11 +17,11 @@ import { folderOf, isInside, relativeTo, resolveName, shownAsWritten, shownFolde
 import type { Finding, Findings } from './findings';
 
 export interface Candidate {
-  /** Empty if it can't be told. */
+  /** Empty if unknown. */
   source: string;
-  /** Why it can be no item. */
+  /** Why it can't become an item. */
   refusal?: Finding | undefined;
-  /** As it was found, if that is known without another look. */
+  /** Set if the search has already looked at the file. */
   found?: FoundFile | undefined;
   /** As the user typed it, or derived from that. */
   shown: string;
@@ -34,9 +34,9 @@ export interface Candidate {
   output: string;
   input?: string | undefined;
   parameters?: ConversionParameters | undefined;
-  /** As a manifest has it. */
+  /** As written in the manifest. */
   destination?: string;
-  /** The result's URI, if that is decided; empty if it can't be told. */
+  /** URI of the result, if already decided; empty if unknown. */
   uri?: string;
   /** `row`: from a manifest, or from the last run; the others as in `FoundSource`. */
   how: 'row' | 'named' | 'listed' | 'found';
@@ -55,7 +55,6 @@ export async function* candidatesOfSources(selection: BatchSources, lookup: Sour
   }
 }
 
-/** The rows of a manifest. */
 export async function* candidatesOfManifest(
   { manifest, name, folder, to, input: defaultInput, parameters: common }: BatchManifest,
   {
@@ -94,7 +93,6 @@ export async function* candidatesOfManifest(
   }
 }
 
-/** The rows of the last run. */
 export function* candidatesOfLedger(ledger: Ledger): Generator<Candidate> {
   for (const { source, destination: uri, options, refused } of ledger.rowsOfLastRun()) {
     const shown = shownPath(source);
@@ -103,14 +101,14 @@ export function* candidatesOfLedger(ledger: Ledger): Generator<Candidate> {
   }
 }
 
-/** A candidate with what is at its source and at its destination. */
+/** A candidate after a look at its source and its destination. */
 export interface SeenCandidate {
   candidate: Candidate;
   source: FileSnapshot;
-  /** URI of the result; empty if it can't be told. */
+  /** URI of the result; empty if unknown. */
   uri: string;
   destination?: FileSnapshot | undefined;
-  /** Why it can be no item. */
+  /** Why it can't become an item. */
   refusal?: Finding | undefined;
 }
 
@@ -134,13 +132,13 @@ export async function lookAt(files: FileStore, candidate: Candidate, rules: Dest
     return { candidate, source, uri, destination, refusal: problem && refused(problem.code, problem.problem) };
   } catch (error) {
     if (!(error instanceof StorageError) || error.code !== 'UNSUPPORTED_URI') throw error;
-    // Told without the query of a web address.
+    // `error.uri` lacks the query of a web address.
     const code = candidate.source.startsWith(error.uri) ? 'ROW_INVALID' : 'DESTINATION_INVALID';
     return { candidate, source: nowhere, uri, refusal: refused(code, error.message) };
   }
 }
 
-/** A folder below the out folder may be a link to another place. */
+/** A folder below the out folder may be a link that leads out of it. */
 async function strays(uri: string, { out, isInOut }: DestinationRules) {
   const folder = folderOf(uri);
   if (out === undefined || !isInOut || (await isInOut(toPath(folder)))) return undefined;
@@ -169,7 +167,7 @@ export const draftRow = itemSchema
     resultBytes: z.number().exactOptional(),
   });
 
-/** A row that was checked by itself but not yet compared with others and with earlier runs. */
+/** A row that was checked alone, but not yet compared with other rows and earlier runs. */
 export type DraftRow = z.infer<typeof draftRow>;
 
 export function toRow({ candidate, source, uri, destination, refusal }: SeenCandidate, row: number): DraftRow {
@@ -187,7 +185,7 @@ export function toRow({ candidate, source, uri, destination, refusal }: SeenCand
   };
 }
 
-/** Why a source can't be converted, with the code that its job would fail with: one missing file must not stop forty thousand. */
+/** Why a source can't be converted, with the code its job would fail with. It is no problem of the plan: the other rows run. */
 function unusable(source: FileSnapshot, shown: string): (Refusal & Finding) | undefined {
   switch (source.kind) {
     case 'file':
@@ -204,7 +202,7 @@ function unusable(source: FileSnapshot, shown: string): (Refusal & Finding) | un
   }
 }
 
-/** What its job decides. */
+/** Warns about what only the job can decide. */
 export function warnOf({ candidate, source, uri, destination }: SeenCandidate, warnings: Findings): void {
   if (source.kind === 'none' && source.mayPass) {
     const what = `${whereIs(candidate, 'source')}${candidate.shown} ${source.reason}`;

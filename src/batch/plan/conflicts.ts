@@ -13,32 +13,32 @@ interface Conflict {
 }
 
 /**
- * Finds the rows that are in each other's way, among any number of them: all rows are added before the first is asked about. Names of
- * local files are compared regardless of case, as some systems do.
+ * Finds conflicts among any number of rows. All rows must be added before the first query. Names of local files are compared without
+ * case, because some file systems ignore it.
  */
 export class Conflicts {
   readonly #conversions = new KeyTable();
   readonly #sources = new KeyTable();
   readonly #sharedSources = new KeyTable();
   readonly #destinations = new KeyTable();
-  /** The second row of a destination. */
+  /** The second row of each destination that several rows share. */
   readonly #sharedDestinations = new KeyTable();
   readonly #folders = new KeyTable();
-  /** By folder, what `#fileAbove` has found; 0: none. */
+  /** Cache of `#fileAbove` by folder; 0: none. */
   readonly #filesAbove = new KeyTable();
   #lastFolder = '';
 
-  /** `identity`: of the source. Returns whether another row has the same source and options already; one that was found is then not added. */
+  /** Returns whether another row already has this source and options; a found row is then not added. `identity`: of the source. */
   add(added: DraftRow, { identity, isFound }: { identity: string | undefined; isFound: boolean }): boolean {
     const { row, source, destination, refused } = added;
-    // What is wrong by itself takes no place, and its source may not be replaced all the same.
+    // An invalid row claims no destination, but its source must not be replaced either.
     const isPlaced = !refused?.isUnclear;
     const isCompared = isPlaced || (isFound && source !== '');
     const twin = isCompared ? this.#conversions.claim(conversionOf(added), row) : undefined;
     if (twin !== undefined && isFound) return true;
     if (source !== '') {
       const key = comparable(source);
-      // A file may be converted to two formats: its first row stands for both.
+      // A file may be converted to several formats: its first row stands for all.
       const firstRow = this.#sources.claim(key, row);
       if (firstRow !== undefined && twin === undefined) this.#sharedSources.claim(key, firstRow);
       if (identity !== undefined) this.#sources.claim(`#${identity}`, row);
@@ -47,7 +47,6 @@ export class Conflicts {
     return twin !== undefined;
   }
 
-  /** The first conflict of a row. */
   of(asked: DraftRow): Conflict | undefined {
     const { row, destination, replaced } = asked;
     const key = comparable(destination);
@@ -58,7 +57,7 @@ export class Conflicts {
       is('sameSource', another(this.#conversions.get(conversionOf(asked)))) ??
       is('sameDestination', another(this.#destinations.get(key)) ?? this.#sharedDestinations.get(key)) ??
       is('destinationIsSource', this.#sources.get(key)) ??
-      // It may be there under another name.
+      // The file at the destination may be a source under another name.
       is('destinationIsSource', replaced === undefined ? undefined : this.#sources.get(`#${replaced}`)) ??
       is(
         'destinationIsFolder',
@@ -78,7 +77,7 @@ export class Conflicts {
     if (firstRow !== undefined && firstRow !== twin) this.#sharedDestinations.claim(key, row);
     if (!isLocal(destination)) return;
     let folder = folderOf(destination);
-    // Rows mostly come folder by folder.
+    // Rows mostly come folder by folder, so this saves most walks.
     if (folder === this.#lastFolder) return;
     this.#lastFolder = folder;
     while (folderOf(folder) !== folder && this.#folders.claim(comparable(folder), row) === undefined) {
@@ -86,7 +85,7 @@ export class Conflicts {
     }
   }
 
-  /** The row whose result would have the name of this folder, or of one above. */
+  /** The row whose result has the path of this folder, or of one above it. */
   #fileAbove(folder: string): number | undefined {
     if (folderOf(folder) === folder) return undefined;
     const key = comparable(folder);
@@ -102,7 +101,6 @@ function conversionOf({ source, output, input = '', parameters }: DraftRow): str
   return `${output} ${input}${parametersKey(parameters)}\0${source}`;
 }
 
-/** Why a row fails that is in the way of another. */
 export function explainConflict(kind: Conflict['kind'], row: DraftRow, other: DraftRow): Finding {
   const { shown, place, output, term } = row;
   const destination = shownPath(row.destination);
@@ -159,12 +157,12 @@ function cureOf(other: DraftRow, { source, destination }: DraftRow): string {
     : "Convert them into different --out folders, or keep their extensions apart in a batch: --template '{dir}/{name}.{from}.{ext}'.";
 }
 
-/** Equal for paths that some file systems treat as one: by case, or by encodings of an accented letter. */
+/** A key that is equal for paths that some file systems treat as one: they ignore case or Unicode normalization. */
 function comparable(uri: string): string {
   return isLocal(uri) ? decoded(uri).normalize().toLowerCase() : uri;
 }
 
-/** Maps keys to rows, however long the keys are: 96 bits of a hash stand for each, which collide in one of 10^17 million-row plans. */
+/** Maps keys of any length to rows by a 96-bit hash. One in 10^17 plans with a million rows has a collision. */
 class KeyTable {
   readonly #rows = new Map<string, number>();
 
@@ -172,7 +170,7 @@ class KeyTable {
     return this.#rows.get(digestOf(key));
   }
 
-  /** Assigns the key to a row, unless another row holds it, which is then returned. */
+  /** Assigns the key to a row. If another row holds it, returns that row instead. */
   claim(key: string, row: number): number | undefined {
     const digest = digestOf(key);
     const holder = this.#rows.get(digest);

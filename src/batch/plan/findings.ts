@@ -9,9 +9,9 @@ export const findingCodes = [
   'SOURCE_NOT_FOUND',
   'SOURCE_EMPTY',
   'SOURCE_IS_DIRECTORY',
-  /** It may not be looked at, or is a device. */
+  /** Access is denied, or the source is no regular file, such as a device. */
   'SOURCE_UNREADABLE',
-  /** What was found or listed, and is left out. */
+  /** A file that was found or listed is left out. */
   'SOURCE_UNUSABLE',
   /** The service does not convert such files. */
   'FORMAT_UNUSABLE',
@@ -23,7 +23,7 @@ export const findingCodes = [
   'DESTINATION_TAKEN',
   'DESTINATION_IS_SOURCE',
   'DESTINATION_EXISTS',
-  /** Delivered before, and not there any more. */
+  /** A result was delivered before but is gone. */
   'RESULT_MISSING',
 ] as const;
 export type FindingCode = (typeof findingCodes)[number];
@@ -61,7 +61,7 @@ export function messagesOf({ count, listed }: FindingList, atMost = listed.lengt
 
 const maxTold = 5;
 
-/** A plan has problems, so there is no run. The code is that of the first; the message lists the first few. */
+/** A plan has problems, so there is no run. `code` is that of the first; the message lists the first few. */
 export class RefusedPlanError extends Error {
   override readonly name = 'RefusedPlanError';
   readonly code: FindingCode;

@@ -40,32 +40,32 @@ import {
   type RepeatedItem,
 } from './settle-row';
 
-/** What a batch is asked for, and how it is planned. */
+/** What to convert, and how to plan it. */
 export interface PlanBatchOptions extends Omit<BatchPlan, 'stdin'> {
   files: FileStore;
   /** Allows sources that match no files yet, or none that can be converted. Default: no. */
   mayBeEmpty?: boolean | undefined;
   /** What to do with conversions that an earlier run may have been charged for. Default: `resubmit`. */
   onUnknownOutcome?: OnUnknownOutcome | undefined;
-  /** Converts whatever earlier runs did. Default: no. */
+  /** Converts every row again, even if an earlier run converted it. Default: no. */
   again?: boolean | undefined;
-  /** Asks in advance what the service would refuse. Default: not asked. */
+  /** Asks the service in advance what it would refuse. Default: does not ask. */
   ask?: AskPair | undefined;
-  /** Does not send again what the service has refused, until the file changes. Default: sends it again. */
+  /** Does not resend a file that the service refused until the file changes. Default: resends it. */
   heedsRefusals?: boolean | undefined;
   /** Writes no run. */
   dryRun?: boolean | undefined;
-  /** Names what is not whole yet: a later attempt removes what a lost one has left. Default: those of a first attempt. */
+  /** Names the temporary files, so that a retry removes those of a lost attempt. Default: `firstAttempt`. */
   writing?: Writing | undefined;
-  /** Read if `-` is among the sources. */
+  /** Standard input; read if a source or the manifest is `-`. */
   piped?: AsyncIterable<Buffer> | undefined;
   signal?: AbortSignal | undefined;
 }
 
 /**
- * Plans a batch and, if there are no problems, writes the manifest of a new run. A row that is bad by itself, or in the way of
- * another one, fails in it, and the others are converted; if no row is good, there are problems. Safe to repeat: what earlier runs
- * did is not done again, and only the new run's folder is written.
+ * Plans a batch and, if there are no problems, writes the manifest of a new run. An invalid or conflicting row becomes a failed
+ * item and the others are converted; a plan without a good row has problems instead. Safe to repeat: earlier conversions are not
+ * repeated. Writes only the new run's folder and, for earlier runs that did not end, the ledger.
  *
  * Uses a few hundred bytes of memory per row.
  *
@@ -78,7 +78,7 @@ export async function planBatch(options: PlanBatchOptions): Promise<PlannedBatch
   try {
     return await new BatchPlanning(options, draft).plan();
   } catch (error) {
-    // An aborted stream fails with an error of its own.
+    // An aborted stream fails with its own error; callers get the signal's reason.
     signal?.throwIfAborted();
     throw error;
   } finally {
@@ -86,7 +86,7 @@ export async function planBatch(options: PlanBatchOptions): Promise<PlannedBatch
   }
 }
 
-/** Enough to hide the latency of a network file system. */
+/** Concurrent lookups; enough to hide the latency of a network file system. */
 const looksUnderWay = 32;
 /** Allows hashing some sources while others are checked. */
 const comparisonsUnderWay = 8;
@@ -97,7 +97,7 @@ class BatchPlanning {
   readonly #unread = new Findings();
   readonly #leftOut = { repeated: 0, unmodified: 0, unsettled: 0, ownResults: 0 };
   readonly #conflicts = new Conflicts();
-  /** Offset of each row in the draft, and the end. */
+  /** Byte offset of each row in the draft, and the end of the last. */
   readonly #offsets = [0];
   #lastRun = 0;
   #spent = 0;
@@ -208,7 +208,7 @@ class BatchPlanning {
 
   #isLeftOut({ candidate, source, uri }: SeenCandidate, ledger: Ledger): boolean {
     const { what, settledForMs, moves } = this.options;
-    // What is tried again is every row that has failed.
+    // A retry leaves nothing out: it covers every failed row.
     if (what === 'last') return false;
     const isFound = candidate.how === 'found';
     if (isFound && source.kind === 'none' && !candidate.refusal) {
@@ -223,7 +223,7 @@ class BatchPlanning {
     }
     if (source.kind !== 'file') return false;
     const { modifiedAt } = source;
-    // A store tells for some when it was moved back.
+    // Some stores report the move back as the modification, so a restored file would look unsettled.
     const isBack = moves?.restores === true && ledger.find(uri)?.status === 'failed';
     let reason: Exclude<keyof LeftOut, 'unread'> | undefined;
     if (changedSince !== undefined && modifiedAt < changedSince) reason = 'unmodified';
@@ -234,7 +234,7 @@ class BatchPlanning {
     return reason !== undefined;
   }
 
-  /** Why the row is in the way of another one; `repeated` for one that says what another one does. */
+  /** The conflict of a row with another; `repeated` if it duplicates that row. */
   async #clashOf(row: DraftRow): Promise<Refusal | 'repeated' | undefined> {
     const conflict = this.#conflicts.of(row);
     if (!conflict) return undefined;
@@ -243,7 +243,7 @@ class BatchPlanning {
     return { ...explainConflict(conflict.kind, row, other), isUnclear: true };
   }
 
-  /** Not by a stream, several of which would end each other when one is left early. */
+  /** Uses no stream: several on one file handle would end each other when one is left early. */
   async #draftedRow(row: number): Promise<DraftRow> {
     const [position = 0, end = 0] = this.#offsets.slice(row - 1, row + 1);
     const { buffer } = await this.draftFile.read({ buffer: Buffer.alloc(end - position), position });
@@ -260,7 +260,7 @@ class BatchPlanning {
       ...{ item: { ...asked, ...repeated, refused }, bytes, exists },
       isBad: true,
     });
-    // Named as it was written, where that is no URI.
+    // A source that has no URI is named as the user wrote it.
     if (row.refused?.isUnclear) return bad(row.refused, { source: source || row.shown });
     const clash = await this.#clashOf(row);
     if (clash === 'repeated') return clash;
@@ -270,11 +270,11 @@ class BatchPlanning {
     const done = what === 'last' && known ? await outcomeOfLast(known, { files, signal }) : undefined;
     if (done && !(done.missing && again)) return { item: { ...asked, done }, bytes, exists };
     const repeated = known && (await repeatRow({ ...asked, stamp, resultBytes }, known, { files, rules, signal }));
-    // The very file that was converted: a sweep ended before it moved it, and somebody has fetched the result.
+    // Not missing if the source is unchanged: a sweep was cut short before the move, and somebody took the result since.
     if (moves?.done && repeated?.done && known?.delivered?.source.stamp === stamp) delete repeated.done.missing;
     const resultOf = moves?.done && repeated?.replaces && known?.source !== source ? known?.source : undefined;
     if (resultOf !== undefined) return bad(takenBy(resultOf, row));
-    // What was delivered needs no place.
+    // A row that was delivered before writes nothing, so its conflict is harmless.
     if (clash && !repeated?.done) return bad(clash);
     if (row.refused && !repeated?.done && !repeated?.kept && !repeated?.earlier) return bad(row.refused, repeated);
     const isSent = mayRun && !repeated?.done && !repeated?.kept && !repeated?.earlier;
@@ -305,7 +305,7 @@ class BatchPlanning {
     const skippedFolders = new Set(folders);
     for (const folder of folders.filter(isLocal)) {
       const found = await files.look(folder);
-      // It may have another name where it is found, because of a link.
+      // The search may reach the folder under another name, through a link.
       if (found.kind === 'folder') skippedFolders.add(found.identity);
     }
     yield* candidatesOfSources(what, { files, cwd, stdin, skippedFolders, problems, warnings, unread, signal });
@@ -320,7 +320,7 @@ class BatchPlanning {
   }
 }
 
-/** Rows of one folder come together, so that few answers are kept. */
+/** Rows of one folder come together, so a small cache is enough. */
 const foldersKept = 1_000;
 
 function folderCheck(root: string): (folder: string) => Promise<boolean> {
@@ -337,7 +337,7 @@ function sourcesOf(what: BatchPlan['what']): BatchSources | undefined {
   return typeof what === 'object' && 'sources' in what ? what : undefined;
 }
 
-/** The other source has moved, and its result stands for it: as if both were here. */
+/** The other source was moved away after its conversion, so its result stands in for a conflicting row. */
 function takenBy(other: string, { shown, destination }: DraftRow): Refusal {
   const message = `${shown} would become ${shownPath(destination)}, which is the result of ${lastSegment(other)}. Give it another name, or make the schedule again with a --template such as {dir}/{name}.{from}.{ext}.`;
   return { code: 'DESTINATION_TAKEN', message, isUnclear: true };

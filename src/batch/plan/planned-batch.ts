@@ -39,7 +39,7 @@ export interface LeftOut {
   unsettled: number;
   /** Results of an earlier run of this batch, found in the folder of the sources. */
   ownResults: number;
-  /** Files and folders that can't be read, or whose names can't be told. */
+  /** Files and folders that can't be read, or whose names can't be used. */
   unread: number;
 }
 
@@ -48,15 +48,15 @@ export interface PlannedBatch {
   run?: BatchRun;
   /** Rows of the manifest: the sum of `done`, `kept`, `refused`, `bad` and `todo`. */
   rows: number;
-  /** Converted by an earlier run from the same content, whatever became of the result. */
+  /** Converted by an earlier run from the same content, even if the result is gone. */
   done: number;
-  /** Among those: the ones whose results are gone. */
+  /** Those of `done` whose results are gone. */
   missing: FindingList;
   /** An earlier run may have been charged but brought no result: policy `fail` converts these only with `resubmit`. */
   kept: number;
   /** Rows that fail without being sent because the service does not convert them, most frequent first. */
   refused: RefusedCount[];
-  /** Rows that fail without being sent because they are bad by themselves, or in the way of others. */
+  /** Rows that fail without being sent because they are invalid or conflict with other rows. */
   bad: number;
   /** Rows that are known to fail, by code: `bad`, and `refused` unless these are skipped. */
   failures: Record<string, number>;
@@ -74,9 +74,9 @@ export interface PlannedBatch {
   /** Rows to do whose destination holds something that no run of this batch wrote: the batch's `onExisting` decides. */
   existing: FindingList;
   leftOut: LeftOut;
-  /** What prevents the batch from running; no run was written. When no row is good, these tell why. */
+  /** Why no run was written. If no row is good, these include what is wrong with the rows. */
   problems: FindingList;
-  /** What was left out, before anything else, and rows whose items will fail. */
+  /** First what was left out, then the rows whose items will fail. */
   warnings: FindingList;
 }
 
@@ -86,18 +86,18 @@ export interface SettledRow {
   bytes: number;
   /** Something already exists at the destination. */
   exists: boolean;
-  /** It is refused for what it is, and not by the service. */
+  /** Refused because the row is invalid or conflicts with another, not by the service. */
   isBad?: true;
-  /** It failed in the last run too: of a schedule, that alone makes no new run. */
+  /** Failed in the last run too. A schedule starts no new run for such rows alone. */
   isKnown?: boolean;
-  /** A run has to move its source. */
+  /** The end of the run must move its source. */
   isToMove?: boolean;
 }
 
 class PlanCounts {
   readonly told = { rows: 0, done: 0, bad: 0, todo: 0, bytes: 0, replaced: 0 };
   readonly totals = noTotals();
-  /** A row fails that a report has not told of, or its source is to be moved. */
+  /** Some row fails for the first time or has a source to move, which needs a run even with nothing to convert. */
   hasNews = false;
   readonly failures: Record<string, number> = {};
   readonly badRows = new Findings();
@@ -106,12 +106,12 @@ class PlanCounts {
   readonly #refused = new Map<string, RefusedCount>();
   readonly #formats = new Map<string, FormatCount>();
 
-  /** None of the rows can be converted, now or before. */
+  /** No row can be converted, and none was before. */
   get isNoneGood(): boolean {
     return Object.values(this.failures).reduce((sum, count) => sum + count, 0) === this.told.rows;
   }
 
-  /** What was named must be there; files that are there may all be bad where `mayBeAll` says so. */
+  /** A plan without a good row is refused if a source is missing or unreadable, or without `mayBeAll`. */
   isRefused(mayBeAll: boolean): boolean {
     const isNowhere = ['SOURCE_NOT_FOUND', 'SOURCE_UNREADABLE'].some((code) => this.failures[code] !== undefined);
     return this.told.rows > 0 && this.isNoneGood && (isNowhere || !mayBeAll);
@@ -189,7 +189,7 @@ function mostFrequentFirst<Count extends { rows: number }>(counts: ReadonlyMap<s
 
 const maxWarnings = 100;
 
-/** What a plan has found, as its batch tells it. */
+/** The plan in the form that the batch reports. */
 export function summaryOf(planned: PlannedBatch): PlannedRows {
   const { rows, todo, done, missing, kept, failures, leftOut, warnings } = planned;
   const { repeated, unsettled, ownResults, unread } = leftOut;
@@ -207,7 +207,7 @@ export function summaryOf(planned: PlannedBatch): PlannedRows {
   };
 }
 
-/** Results that somebody has moved away are nothing to be converted again. */
+/** A result that somebody moved away is no reason to convert again. */
 function tellMissing({ count, listed: [first] }: FindingList): string[] {
   if (!first) return [];
   const others = count > 1 ? ` ${counted(count - 1, 'other')} too.` : '';
@@ -221,7 +221,7 @@ interface Concluding {
   leftOut: Omit<LeftOut, 'unread'>;
 }
 
-/** The plan with its bad rows among its warnings or, when no row is good, among its problems. */
+/** The plan, with bad rows listed as warnings or, if no row is good, as problems. */
 export function conclude(
   { badRows, isRefused, ...written }: Awaited<ReturnType<typeof writeRun>>,
   { problems, warnings, unread, leftOut }: Concluding,
@@ -260,23 +260,23 @@ function tellRefused({ rows, input, first, refusal }: RefusedCount, hasFate: boo
 interface RunWriting {
   files: FileStore;
   batchFolder: string;
-  /** Number of the run before, from 1; 0: there was none. */
+  /** Number of the previous run, from 1; 0: there is none. */
   lastRun: () => number;
-  /** Called before the first row and after the last. */
+  /** Asked before the manifest is written, and again before it gets its name. */
   canRun: () => boolean;
   mayBeDone?: boolean | undefined;
-  /** Whether files that are there may all be bad. */
+  /** Whether all files may be bad, if they exist. Default: no. */
   mayBeAll?: boolean | undefined;
   writing: Writing;
 }
 
-/** For plans that nothing attempts again. */
+/** For plans that are never retried. */
 export const firstAttempt: Writing = { jobKey: 'plan', attempt: 1 };
 
-/** Texts of 64 Ki characters each. */
+/** Maximum chunks in memory, of 64 Ki characters each. */
 const mostHeld = 256;
 
-/** Counts the rows of a plan, and writes them as a new run of the batch if there is anything to do, or to tell. */
+/** Counts the rows of a plan and, if there is anything to convert or report, writes them as a new run of the batch. */
 export async function writeRun(
   rows: AsyncIterable<SettledRow>,
   { files, batchFolder, lastRun, canRun, mayBeDone, mayBeAll = false, writing }: RunWriting,
@@ -288,7 +288,7 @@ export async function writeRun(
   try {
     const held: string[] = [];
     let next = await lines.next();
-    // Most batches that have nothing to do are known before anything is written.
+    // Holds rows back, because most batches with nothing to do are recognised before anything is written.
     while (!next.done && !isToDo() && held.length < mostHeld) {
       held.push(next.value);
       next = await lines.next();
@@ -300,7 +300,7 @@ export async function writeRun(
     }
     const number = lastRun() + 1;
     const run = { number, folder: runFolder(batchFolder, number) };
-    // A lost attempt may have died between the two names of its manifest.
+    // A lost attempt may have died after its manifest got its name, before the temporary name was removed.
     if (writing.attempt > 1 && number > 1) {
       await files.discardPartial({ uri: runFolder(batchFolder, number - 1), jobKey: writing.jobKey });
     }
@@ -309,11 +309,11 @@ export async function writeRun(
       yield* held;
       if (next.value !== undefined) yield next.value;
       yield* lines;
-      // The file gets its name only if this ends well.
+      // The file gets its name only if this generator does not throw.
       if (!isToDo() || !canRun()) throw nothingToDo;
     };
     try {
-      // Another attempt at this plan may have written it: then the next one makes another run.
+      // Fails if a lost attempt has written this manifest; the retry then makes another run.
       await writeFile(files, run.folder + runFiles.manifest, manifest(), { writing, onExisting: 'fail' });
       return { run, ...summary() };
     } catch (error) {

@@ -12,9 +12,9 @@ import { extensionOf } from '../uris';
 
 export type RepeatedRow = ConversionOptions &
   Pick<BatchItem, 'source' | 'destination'> & {
-    /** Stamp of the source, as it was seen a moment ago. */
+    /** Current stamp of the source. */
     stamp?: string | undefined;
-    /** Size of the file at the destination, as it was seen a moment ago. */
+    /** Current size of the file at the destination. */
     resultBytes?: number | undefined;
   };
 
@@ -24,12 +24,12 @@ export interface Repeating {
   signal: AbortSignal | undefined;
 }
 
-/** What a new run has to know about a row from earlier runs. */
+/** What a new run must know about a row from earlier runs. */
 export type RepeatedItem = Pick<BatchItem, 'done' | 'kept' | 'earlier' | 'replaces' | 'before'>;
 
 /**
- * Compares a row with what earlier runs did at its destination: see docs/repetition.md. A result that is replaced is, byte
- * for byte, what a run wrote there, so that no user's work is lost.
+ * Compares a row with what earlier runs did at its destination: see docs/repetition.md. A result is replaced only if it is, byte for
+ * byte, what a run wrote there, so that no user's work is lost.
  */
 export async function repeatRow(row: RepeatedRow, known: LedgerRow, repeating: Repeating): Promise<RepeatedItem> {
   const { delivered, unresolved } = known;
@@ -45,7 +45,7 @@ export async function repeatRow(row: RepeatedRow, known: LedgerRow, repeating: R
     const done = await namedByHand(row.destination, recalled.outcome, repeating);
     return done ? { done } : { kept: recalled.outcome };
   }
-  // A result that had to be renamed is beside a file of other origin.
+  // A renamed result lies beside a file that no run wrote, which must stay.
   const replaces =
     delivered?.output.uri === row.destination
       ? await contentAsDelivered(repeating.files, delivered.output, repeating.signal)
@@ -57,7 +57,7 @@ export async function repeatRow(row: RepeatedRow, known: LedgerRow, repeating: R
   });
 }
 
-/** How the latest run ended the row; undefined if it brought no result. */
+/** The row's result from the latest run; undefined if there is none. */
 export async function outcomeOfLast(
   { source: uri, destination, status, delivered }: LedgerRow,
   { files, signal }: Omit<Repeating, 'rules'>,
@@ -69,7 +69,7 @@ export async function outcomeOfLast(
     const done = { source: now, output, taskId, possiblyChargedTwice, possiblyChargedExtra, warnings };
     return defined({ ...done, missing: isMissing || undefined });
   }
-  // Something was at the destination and was to stay: both files are described as they are now.
+  // The row was skipped because something was at its destination: describe both files as they are now.
   const [source, output] = await Promise.all([hashSource(files, uri, signal), hashFile(files, destination, signal)]);
   if (!source || !output) return undefined;
   return { source, output: { uri: destination, name: lastSegment(destination), ...output } };
@@ -100,29 +100,28 @@ export interface FormatPair {
 }
 
 /**
- * Why the service would refuse the row; undefined if it would not or is unknown. Asked for every row: `oncePerPair`.
- * `exists`: something is at the destination that no run of the batch wrote.
+ * Why the service would refuse the row; undefined if it would not, or if that is unknown. Called for every row, so `askingOf` caches
+ * the answers. `exists`: the destination holds something that no run of the batch wrote.
  */
 export type AskPair = (pair: FormatPair & { exists: boolean }) => Promise<Refusal | undefined>;
 
-/** What is asked of a service about formats. Undefined: it does not say. */
+/** Questions to a service about formats. Undefined: the service does not say. */
 export interface FormatQuestions {
   answerAboutPair(pair: {
     input: string;
     output: string;
   }): Promise<boolean | 'unknownInput' | 'unknownOutput' | undefined>;
-  /** The names of all target formats. */
   targets(): Promise<readonly string[] | undefined>;
 }
 
-/** Whatever its format is said to be. */
+/** Applies whatever input format is named. */
 const nameless: Refusal = {
   code: 'NOT_VALID_EXTENSION',
   message:
     "By the extension of its name the service tells a file's format, and there is none. Rename it, for example to NAME.md.",
 };
 
-/** Asks a service, once for each pair. One that does not say refuses nothing: the jobs find out. */
+/** Asks a service once per pair. A service that does not say refuses nothing: the jobs find out. */
 export function askingOf(service: FormatQuestions, onExisting: OnExisting | undefined): AskPair {
   const unknown = (code: string, format: string, names: readonly string[] = []): Refusal => {
     const closest = closestName(format, names);
@@ -138,7 +137,7 @@ export function askingOf(service: FormatQuestions, onExisting: OnExisting | unde
       case 'unknownOutput':
         return unknown('INVALID_OUTPUT_FORMAT', output, await service.targets());
       case 'unknownInput':
-        // An extension that is no format may be known all the same, as `jpg` is.
+        // The service may accept an extension that is not a format name, such as `jpg`.
         return named === undefined ? undefined : unknown('INVALID_INPUT_FORMAT', named);
       default:
         return undefined;
@@ -148,7 +147,6 @@ export function askingOf(service: FormatQuestions, onExisting: OnExisting | unde
   return (pair) => (pair.exists && onExisting === 'skip' ? Promise.resolve(undefined) : ask(pair));
 }
 
-/** Keeps the answer for each pair of formats. */
 function oncePerPair<Answer>(ask: (pair: FormatPair) => Promise<Answer>): (pair: FormatPair) => Promise<Answer> {
   const answers = new Map<string, Promise<Answer>>();
   return (pair) => {
@@ -166,8 +164,8 @@ interface Refusing {
 }
 
 /**
- * Adds the service's refusal to the row if it is known in advance, which saves the upload. Rows for which earlier runs
- * may have left a result at the service are left to a job.
+ * Adds the service's refusal to the row if it is known in advance, which saves the upload. A row that may have a result at the service
+ * from an earlier run is left to its job.
  */
 export async function refuseRow(
   row: Omit<BatchItem, 'item'>,
@@ -180,16 +178,16 @@ export async function refuseRow(
   return refused ? { ...row, refused: asAsked(refused, unconvertible) } : row;
 }
 
-/** A refusal as it is asked for: the row fails, or is left out. */
+/** Applies the policy for unconvertible files: the row fails, or is skipped. */
 export function asAsked({ code, message }: Refusal, unconvertible: Unconvertible | undefined): Refusal {
   return { code, message, ...(unconvertible === 'skip' && { isSkipped: true as const }) };
 }
 
-/** With the stamp of its source, now. */
 type SightedRow = RepeatedRow & { stamp: string };
 
 /**
- * The refusals of earlier runs that still hold, since the source has not changed. Undefined if there is none; without `refused` if there were too few to be believed.
+ * A refusal by earlier runs that still holds because the source has not changed. Undefined: there is none. Without `refused`: the
+ * service has not refused often enough to be believed.
  */
 export async function repeatRefusal(
   row: SightedRow,

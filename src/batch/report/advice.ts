@@ -15,7 +15,7 @@ export function adviceOn(code: string): Advice {
   return { what, toDo };
 }
 
-/** Codes of ours that mean the same as a class of the document's. */
+/** Our codes that belong to a class of the document's. */
 const classOfOurs = new Map<string, ErrorClass>([
   ['INVALID_JOB', 'caller'],
   ['INVALID_REQUEST', 'caller'],

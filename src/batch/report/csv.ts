@@ -9,7 +9,7 @@ import { messageOf, type RunRow } from './report';
 
 type Cell = string | number | undefined;
 interface Told extends RunRow {
-  /** A row that was skipped because it was done before has the files of that run. */
+  /** A row that was skipped because it was done before has the files of that earlier run. */
   files: Partial<DoneBefore>;
   ui?: TemporalUi;
 }
@@ -68,7 +68,7 @@ export function csvLines(rows: readonly RunRow[], ui: TemporalUi | undefined): s
   return stringify(records, options);
 }
 
-/** `receipt.csv`: three lines, in which empty means not known, or nothing to know. */
+/** `receipt.csv`: three lines; an empty cell is unknown or not applicable. */
 export function receiptCsv(batch: string, { charged, possiblyCharged, notCharged }: Receipt): string {
   const columns = ['batch', 'charge', 'conversions', 'files', 'vcredits', 'vcreditsAtMost'];
   const name = text(batch);

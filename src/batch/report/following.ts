@@ -1,7 +1,7 @@
-/** How often an open page of a batch that runs looks for its next version. */
+/** How often an open page of a running batch reloads. */
 export const followSeconds = 15;
 
-/** The script of such a page, which loads it again unless its reader has said no. Without scripts, `meta` does so. */
+/** The script that reloads such a page unless its reader turned that off. Without scripts, a `meta` element does so. */
 export const following = `
 const follow = document.querySelector('#follow'), box = follow.querySelector('input');
 follow.hidden = false;

@@ -9,7 +9,7 @@ import { headlineOf, keptAdvice, leftOutLines, nextCommand, unclearAdvice } from
 
 const hashOf = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 
-/** Nothing else is loaded or executed, whatever a file name or message contains: style sheet and script are allowed by their hashes. */
+/** The page loads and runs only its own style sheet and script, allowed by hash, whatever a file name or message contains. */
 const policyWith = (script: string) =>
   `default-src 'none'; style-src ${hashOf(styles)};${script} base-uri 'none'; form-action 'none'`;
 
@@ -83,7 +83,6 @@ function asOf({ batch }: BatchReport, { at, failure }: Running, timeZone: string
     </p>`;
 }
 
-/** Why a batch has failed as a whole. */
 function failure({ batch, running }: BatchReport): Markup | undefined {
   if (running?.failure === undefined) return undefined;
   return html`<section class="note">
@@ -93,7 +92,7 @@ function failure({ batch, running }: BatchReport): Markup | undefined {
   </section> `;
 }
 
-/** What stands in the way of a batch that runs. */
+/** Why a running batch makes no progress. */
 function waits({ running }: BatchReport, timeZone: string | undefined): Markup | undefined {
   const { waitsFor, because, since, until, next } = running?.waits ?? {};
   if (waitsFor === undefined) return undefined;
@@ -158,7 +157,7 @@ function failureGroup(report: BatchReport, { code, count, what, advice, items }:
   </article> `;
 }
 
-/** What this run cost; the files of the report have the same for programs and spreadsheets. */
+/** The cost of this run; the report files have the same for programs and spreadsheets. */
 function receipt({ receipt: { charged, possiblyCharged, notCharged }, running }: BatchReport): Markup {
   const { conversions, vcreditsAtMost } = possiblyCharged;
   const most =
@@ -174,7 +173,7 @@ function receipt({ receipt: { charged, possiblyCharged, notCharged }, running }:
   </section> `;
 }
 
-/** What the service warned of: even a successful result may need a look. */
+/** Warnings of the service: even a successful result may need a look. */
 function warned(report: BatchReport): Markup {
   const { count, names, items } = report.serviceWarnings;
   if (count === 0) return html``;
@@ -188,7 +187,6 @@ function warned(report: BatchReport): Markup {
   </section> `;
 }
 
-/** What was not converted, and why, where that is told. */
 function skipped(report: BatchReport): Markup {
   const { skipped: items, counts } = report;
   if (counts.skipped === 0) return html``;
@@ -198,7 +196,7 @@ function skipped(report: BatchReport): Markup {
   </section> `;
 }
 
-/** A batch that runs has no other file to look into. */
+/** Points to the CSV, which a running batch does not have yet. */
 function rest({ running }: BatchReport, count: number, column: string): Markup | undefined {
   if (count <= 0) return undefined;
   if (running) return html`<p class="quiet">${formatCount(count)} more are not listed yet.</p>`;
@@ -281,7 +279,7 @@ const timeFormat: Intl.DateTimeFormatOptions = {
 let hereTime: Intl.DateTimeFormat | undefined;
 
 function formatTime(ms: number, timeZone: string | undefined): string {
-  // Node takes 20 ms to load its locale data, and most programs that load this show no page.
+  // Lazy: Node takes 20 ms to load its locale data, and most programs that load this module show no page.
   if (timeZone === undefined) return (hereTime ??= new Intl.DateTimeFormat('en-GB', timeFormat)).format(ms);
   return new Intl.DateTimeFormat('en-GB', { ...timeFormat, timeZone }).format(ms);
 }

@@ -3,9 +3,9 @@ import type { Markup } from './markup';
 import { html } from './markup';
 import type { BatchReport } from './report';
 
-/** Drawn with attributes alone: the page's policy refuses inline styles. The table or the sentence beside each says the same. */
+/** Drawn with attributes only: the page's policy refuses inline styles. The table or sentence beside each picture says the same. */
 
-/** How the files stand, in one bar. */
+/** The states of all files, in one bar. */
 export function states({ counts, running }: BatchReport): Markup {
   const { items, succeeded, failed, skipped, cancelled } = counts;
   const { inFlight = 0 } = running ?? {};
@@ -18,7 +18,6 @@ export function states({ counts, running }: BatchReport): Markup {
   return items === 0 ? html`` : bar(shares, items);
 }
 
-/** When files ended. */
 export function pace({ pace: parts, durationMs }: BatchReport): Markup {
   const most = Math.max(...parts.map(({ ended }) => ended));
   if (most === 0) return html``;
@@ -54,7 +53,7 @@ export function formats({ formats: pairs }: BatchReport): Markup {
   return barTable(html`<h2>Formats</h2>`, { caption: 'Formats', what: 'From and to' }, rows);
 }
 
-/** With one code, the picture would tell nothing. */
+/** Empty for a single code, where the picture would show nothing. */
 export function causes({ failures }: BatchReport): Markup {
   const rows = failures.map(({ code, count }) => ({ name: html`<code>${code}</code>`, count, failed: count }));
   return rows.length < 2

@@ -11,7 +11,7 @@ import { shownPath, withShownPaths } from '../../storage/file-uri';
 import { extensionOf } from '../uris';
 import { adviceOn } from './advice';
 
-/** A row of the manifest with its result, which every row of a batch that has ended has. */
+/** A row of the manifest with its result. Once the batch has ended, every row has one. */
 export interface RunRow {
   readonly item: BatchItem;
   readonly result?: BatchItemResult;
@@ -57,7 +57,6 @@ export interface BatchReport {
   counts: Omit<BatchCounts, 'inFlight' | 'waiting'>;
   vcredits: number;
   requests: number;
-  /** Receipt of this run. */
   receipt: Receipt;
   /** How many files of each pair of formats there were, and how many of them failed: at most 20 pairs, the rest under `other`. */
   formats: Record<string, { files: number; failed: number }>;
@@ -73,33 +72,33 @@ export interface BatchReport {
   missing?: number;
   /** Skipped items: at most 100, those that the service was known to refuse first. */
   skipped: ListedItem[];
-  /** Failed items that may have been charged, and have nothing to fetch: what converts them may be charged twice. */
+  /** Failed items that may have been charged but have no result to fetch: converting them again may be charged twice. */
   kept: number;
-  /** Failed items whose results stand beside their destinations, and that nothing converts again. Absent: none. */
+  /** Failed items with a suspect result beside the destination; a retry does not convert them again. Absent: none. */
   suspect?: number;
-  /** Failed rows that a retry fails again, since they need another plan. Absent: none. */
+  /** Failed rows that would fail again in a retry, because they need a new plan. Absent: none. */
   unclear?: number;
-  /** What is no item, since it can't be read or told, and the first messages about it. Absent: nothing. */
+  /** Files and folders that are no items because they or their names can't be read, with the first messages. Absent: none. */
   leftOut?: { count: number; messages: string[] };
   /** Items with warnings from the service, and how many have each warning: at most 20 names, the rest under `other`. */
   serviceWarnings: { count: number; names: Record<string, number>; items: ListedItem[] };
   /** The most frequent code first; equal counts by code. */
   failures: FailureGroup[];
-  /** Paths, or URIs of what is not on this machine. */
+  /** Paths, or URIs of files that are not on this machine. */
   files: { csv: string; json: string; html: string; receipt: string; results: string };
   links?: { batch: string; jobs: string };
 }
 
-/** How far a batch is. */
+/** Progress of a running batch. */
 export interface Running {
-  /** When that was so, in milliseconds since the epoch. */
+  /** Time of this state, in milliseconds since the epoch. */
   at: number;
   inFlight: number;
   waiting: number;
-  /** Absent while nobody knows. */
+  /** Absent if unknown. */
   leftMs?: number;
   waits?: WaitsFor;
-  /** Why the batch has failed as a whole: nothing follows. */
+  /** Why the batch has failed as a whole; this is its last page. */
   failure?: string;
 }
 
@@ -118,10 +117,10 @@ export function reportPage(folder: string): string {
   return `${folder}report.html`;
 }
 
-/** More than all codes of the document and ours; a service that invents codes does not fill the memory. */
+/** More than the codes of the document and ours together; bounds memory if the service invents codes. */
 const maxCodes = 200;
 const otherCodes = 'other';
-/** For a failure without a code. */
+/** Code of a failure that has none. */
 const withoutCode = 'UNEXPECTED';
 /** Maximum length of a message in lists; the CSV has the whole text. */
 const maxMessageLength = 600;
@@ -252,7 +251,7 @@ export class Tally {
     group.items.push(this.#item(row, result));
   }
 
-  /** For the pictures. */
+  /** Counts for the pictures. */
   #draw({ item: { source, input, output }, result }: RunRow): void {
     const asked = `${input ?? (extensionOf(source) || '?')} → ${output}`;
     const isListed = asked in this.#formats || Object.keys(this.#formats).length < maxPairs;
@@ -291,14 +290,14 @@ export class Tally {
   }
 }
 
-/** Why a row ended as it did, with its files as users know them. */
+/** The message of a row, with paths instead of URIs. */
 export function messageOf({ item, result }: RunRow): string | undefined {
-  // A suspect result begins like its destination.
+  // The URI of a suspect result begins with its destination, so it is replaced first.
   const { message, output } = result ?? {};
   return message && withShownPaths(message, [item.source, output?.uri ?? item.destination, item.destination]);
 }
 
-/** What the plan of a batch has left out unread. */
+/** Files and folders that the plan left out because they could not be read. */
 export function leftOutOf({ planned }: Pick<BatchState, 'planned'>): Pick<BatchReport, 'leftOut'> {
   const { leftOut: count = 0, warnings = [] } = planned ?? {};
   return count > 0 ? { leftOut: { count, messages: warnings.slice(0, count) } } : {};

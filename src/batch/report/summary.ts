@@ -3,10 +3,10 @@ import { counted, formatCount, formatDuration, shellWord } from '../../messages/
 import type { BatchReport } from './report';
 
 const maxCodes = 5;
-/** Names of failed files, over all codes. */
+/** Maximum number of file names, over all codes. */
 const maxNames = 20;
 
-/** The end of a batch, for a terminal. Codes and messages hold text of others: print it through `printable`. */
+/** The result of a batch, for a terminal. Codes and messages contain foreign text: print it through `printable`. */
 export function summariseReport(report: BatchReport): string[] {
   const { text, detail } = headlineOf(report);
   const { durationMs, vcredits, requests } = report;
@@ -34,7 +34,7 @@ export function nextCommand(report: BatchReport): string | undefined {
   return !running && counts.failed > kept + unclear + suspect ? `fileconv batch retry ${shellWord(batch)}` : undefined;
 }
 
-/** About rows that only another plan can mend. */
+/** For rows that only a new plan can fix. */
 export const unclearAdvice =
   'Rows that are wrong, or in the way of one another: mend them and run the same batch again, which does nothing twice.';
 
@@ -72,7 +72,7 @@ function failures({ failures: groups }: BatchReport): string[] {
     const listed = items.slice(0, names);
     const unnamed = count - listed.length;
     const indent = ' '.repeat(width + 4);
-    // A row that names no file is told by its message.
+    // A row without a source is listed by its message below.
     const message = first?.source !== '' && /\bthe message\b/i.test(advice) ? first?.message : undefined;
     return [
       `  ${formatCount(count).padStart(width)}  ${code}: ${what}.`,
@@ -96,9 +96,8 @@ type Verdict = 'good' | 'bad' | 'open';
 
 interface Headline {
   verdict: Verdict;
-  /** One sentence that answers "did it work?". */
   text: string;
-  /** What follows from it; may be empty. */
+  /** Counts and next steps; may be empty. */
   detail: string;
 }
 

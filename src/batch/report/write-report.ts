@@ -32,16 +32,16 @@ export interface BatchReportOptions {
 const rowsPerChunk = 500;
 
 /**
- * Writes `report.csv`, `report.json` and `report.html` into the run's folder, and returns their content. Each file is
- * replaced in one step, so that no reader sees a partial one. Safe to repeat. Memory does not grow with the batch.
+ * Writes `report.csv`, `receipt.csv`, `report.html` and `report.json` into the run's folder, and returns their content. Each file is
+ * replaced atomically. Safe to repeat. Memory does not grow with the batch.
  *
- * Throws `RunFileError` if the run's files are missing or damaged, `StorageError` if the report cannot be written.
+ * @throws RunFileError if the run's files are missing or damaged, StorageError if the report cannot be written.
  */
 export async function writeBatchReport(files: FileStore, options: BatchReportOptions): Promise<BatchReport> {
   // Every command that watches the batch may write its report, so each needs temporary files of its own.
   const { batch, state, timeZone, writing = { jobKey: `batch-report ${randomUUID()}`, attempt: 1 } } = options;
   const { ui, uris, shown, tally } = settle(options, state);
-  // Writing would create the folder.
+  // Checked first, because a write would create the folder.
   if (!(await hasEnded(files, options))) {
     const missing = shownPath(options.folder + runFiles.results);
     throw new RunFileError(
@@ -58,8 +58,8 @@ export async function writeBatchReport(files: FileStore, options: BatchReportOpt
 }
 
 /**
- * Writes `report.html` alone, of a batch that runs, from what its parts tell so far. Nothing is written once it has ended: then the
- * page is the last one.
+ * Writes only `report.html`, for a running batch, from its parts so far. Throws and writes nothing once the batch has ended, because
+ * the final page must stay.
  */
 export async function writeRunningPage(
   files: FileStore,
@@ -73,7 +73,7 @@ export async function writeRunningPage(
       tally.add({ item, ...(ended && { result: ended }) });
     }
   } catch (error) {
-    // These files may be why the batch has failed.
+    // Damaged files may be why the batch failed; the page is still written.
     if (state.failure === undefined || !(error instanceof RunFileError)) throw error;
   }
   const page = renderPage(tally.progress(batch, { state, files: shown, waits }), timeZone);
@@ -81,12 +81,12 @@ export async function writeRunningPage(
 
   async function* unlessEnded() {
     yield page;
-    // The last moment before it gets its name: a worker may have slept meanwhile.
+    // Checked just before the file gets its name, because the worker may have been suspended meanwhile.
     if (await hasEnded(files, options)) throw new Error(`Batch ${batch} has ended, and has its last page.`);
   }
 }
 
-/** The content of an existing report, computed again from the rows; undefined if one of its files is missing. */
+/** The content of an existing report, recomputed from the rows; undefined if one of its files is missing. */
 export async function readBatchReport(files: FileStore, options: BatchReportOptions): Promise<BatchReport | undefined> {
   const { uris, shown, tally } = settle(options, options.state);
   const its = [...Object.values(uris), options.folder + runFiles.results];
@@ -110,7 +110,7 @@ function settle(
   return { ui, uris, shown, tally: new Tally(maxListed, ui, time) };
 }
 
-/** The CSV in pieces; tallies every row that passes. */
+/** The CSV in chunks; tallies every row on the way. */
 async function* csvOf(
   rows: AsyncIterable<RunRow>,
   { tally, ui }: { tally: Tally; ui: TemporalUi | undefined },

@@ -31,21 +31,21 @@ export type SourceSelection = Omit<BatchSources, 'to' | 'input' | 'parameters'>;
 
 export interface SourceLookup {
   files: FileStore;
-  /** Folder that what is typed starts from. */
+  /** Base folder of relative names. */
   cwd: string;
   /** Read if `-` is named. */
   stdin?: AsyncIterable<Buffer> | undefined;
-  /** Folders that are not searched unless they are named: their URIs and, of local ones, identities. */
+  /** Folders that are searched only if named: their URIs and, for local ones, their identities. */
   skippedFolders: ReadonlySet<string>;
-  /** For what prevents the batch from running. */
+  /** Collects what prevents the batch from running. */
   problems: Findings;
   warnings: Findings;
-  /** For what is left out because it can't be read or told. */
+  /** Collects what is left out because it can't be read or its name can't be used. */
   unread: Findings;
   signal?: AbortSignal | undefined;
 }
 
-/** The files in the order in which they were named, those of a folder by name. Files may appear twice, and some are none. */
+/** Files in the order they were named, those of a folder in a stable order. Files may repeat, and some carry a refusal. */
 export async function* findSources(selection: SourceSelection, lookup: SourceLookup): AsyncGenerator<FoundSource> {
   const excluded = createExclusion(selection.exclude ?? []);
   const fromStdin = [selection.filesFrom ?? '', ...selection.sources].filter((name) => name === '-').length;
@@ -95,12 +95,12 @@ async function* inNamed(typed: string, looking: Looking & { recursive: boolean }
   }
 }
 
-/** What was named and is no file. */
+/** Stands for a name that leads to no file. */
 function noFile(shown: string, code: FindingCode, message: string): FoundSource {
   return { uri: '', shown, dir: '', how: 'named', refusal: { code, message } };
 }
 
-/** There may be no store for a URI, or one that can't list files. */
+/** A URI may have no store, or one that can't list files. */
 async function* orUnsupported(found: AsyncIterable<FoundSource>, named: string): AsyncGenerator<FoundSource> {
   try {
     yield* found;
@@ -130,7 +130,7 @@ async function* matching(
   { base, glob, looking }: { base: string; glob: string; looking: Looking },
 ): AsyncGenerator<FoundSource> {
   const matches = picomatch(glob, { dot: false });
-  // Braces and brackets may contain slashes.
+  // Braces and parentheses may contain slashes.
   const isDeep = /\*\*|[{(]/.test(glob);
   const found = walkFolder(
     {
@@ -182,8 +182,8 @@ const maxPathBytes = 16 * 1024;
 const headBytes = 2 * maxPathBytes;
 
 /**
- * The paths of a list, one per line, or NUL-terminated (as from `find -print0`) if its beginning holds a NUL. Empty
- * lines are skipped, an invalid path is none, and a name that is not UTF-8, which no row can hold, is left out.
+ * The paths of a list, one per line, or NUL-terminated (as from `find -print0`) if its beginning holds a NUL. Skips empty lines. An
+ * invalid path becomes a refusal; a name that is not UTF-8, which no row can hold, is left out.
  */
 async function* readPathList(
   chunks: AsyncIterable<Buffer>,
@@ -209,27 +209,27 @@ async function* readPathList(
   }
 }
 
-/** Its result, which is named after it, would be refused. */
+/** The result would have the same name, and be refused. */
 const unfitName = 'has a control character in its name; rename it';
-/** Keys of object stores may; in a URI they mean another folder. */
+/** Keys of object stores may contain these segments, but in a URI they mean another folder. */
 const dots = new Set(['.', '..']);
 const dotsAsName = 'has a segment of dots in its key; rename it';
-/** Where batches of a store keep what they know. */
+/** Folder for the runs of batches whose files are in a store. */
 const runsFolder = '.fileconv';
 
 interface Walk {
   folder: string;
   /** As typed. */
   shown: string;
-  /** How deep subfolders are entered; 1 is the folder alone. */
+  /** Depth of the search; 1 is the folder alone. */
   maxDepth: number;
-  /** Includes what begins with a dot. Default: in a store, where such a name is like any other. */
+  /** Includes names that begin with a dot. Default: only in a store, where a dot has no meaning. */
   hidden?: boolean;
   /** Called with the path relative to the folder, with `/`. Default: every file. */
   matches?: (relative: string) => boolean;
 }
 
-/** Files of a folder in the order of the store. Leaves out hidden files, folders of runs and results that wait for a person. */
+/** Files of a folder in the order of the store. Leaves out hidden files, folders of runs, and suspect results. */
 async function* walkFolder(
   { folder, shown: named, maxDepth, hidden = !isLocal(folder), matches }: Walk,
   { files, excluded, skippedFolders, warnings, unread, signal }: Looking,
@@ -261,7 +261,7 @@ async function* walkFolder(
       return !isUnfit(relative);
     },
     onUnreadable(relative, reason, isTwice) {
-      // What is not looked into could only be a file.
+      // At maximum depth no folder would be entered, so only a file can be lost.
       const isFile = relative.split('/').length === maxDepth;
       const isLost = isWanted(relative) && (!isFile || (matches?.(relative) ?? true));
       if (relative === '' || isLost) onUnreadable(relative, reason, isTwice);
@@ -271,7 +271,7 @@ async function* walkFolder(
   for await (const { uri: told, relative, found } of walked) {
     if (!isSource(relative) || isUnfit(relative)) continue;
     const dir = relative.slice(0, Math.max(relative.lastIndexOf('/'), 0));
-    // In the spelling of the other URIs, whatever the store's is.
+    // Spelled like all other URIs; a store may escape differently.
     const uri = isLocal(folder) ? told : within(folder, relative);
     yield { uri, ...(found && { found }), shown: shownAs(relative), dir, how: 'found' };
   }
@@ -313,9 +313,9 @@ function createExclusion(patterns: readonly string[]): Exclusion {
 }
 
 export interface FoundSource {
-  /** Empty if it can't be told. */
+  /** Empty if unknown. */
   uri: string;
-  /** Why it is no file. */
+  /** Why it can't be converted. */
   refusal?: Finding;
   /** Absent if it was not looked at yet. */
   found?: FoundFile;

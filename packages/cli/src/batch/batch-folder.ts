@@ -14,7 +14,7 @@ import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import { configuredStores } from '../stores';
 
-/** Where commands find, and leave, the files of a batch. */
+/** The stores for a batch's files. Creates the state folders before the first write. */
 export function filesOf(context: CommandContext): FileStore {
   const stores = new Stores(configuredStores(context));
   const { writeDestination } = stores;
@@ -25,7 +25,7 @@ export function filesOf(context: CommandContext): FileStore {
   return stores;
 }
 
-/** A folder as it was typed, as a URI that ends with `/`. @throws CommandError */
+/** The URI, ending with `/`, of a folder as typed. @throws CommandError */
 export function folderUri({ cwd }: Pick<CommandContext, 'cwd'>, typed: string): string {
   const uri = resolveName(typed, asFolder(uriOfPath(cwd)));
   if (uri !== undefined && isOfWeb(uri)) {
@@ -36,7 +36,7 @@ export function folderUri({ cwd }: Pick<CommandContext, 'cwd'>, typed: string): 
   throw new CommandError('USAGE', [`${typed} is no folder. Name a path, or a URI such as s3://bucket/folder/.`]);
 }
 
-/** Refuses, before anything is started, a local path that is not a folder. @throws CommandError */
+/** Refuses a local path that is not a folder before anything is started. @throws CommandError */
 export async function requireFolder(
   context: CommandContext,
   { typed, flag, mayBeNew = false }: { typed: string | false | undefined; flag: string; mayBeNew?: boolean },
@@ -58,7 +58,7 @@ export async function requireFolder(
   }
 }
 
-/** Holds the runs of a batch. `runs`: `--runs` as it was typed; the others: what else was typed, or its URI. */
+/** The folder for the runs of a batch. `runs`: `--runs` as typed; the others: as typed, or URIs. */
 export function batchFolder(
   context: CommandContext,
   name: string,

@@ -11,7 +11,7 @@ interface EndedBatch {
   name: string;
   result: ConversionBatchResult;
   again?: boolean;
-  /** New files that can't be converted: with them the run is not a success. */
+  /** Number of new files that can't be converted; if there are any, the run is no success. */
   unconvertible?: number;
 }
 
@@ -41,7 +41,7 @@ export async function finishBatch(
   const report = await reportOf(files, { ...options, again: again || result.report === undefined });
   const { estimate } = result.planned ?? {};
   const { counts, leftOut } = report;
-  // Something is left to do when files failed, were not tried, or could not be read.
+  // Work is left if files failed, were not tried, or could not be read.
   const isWhole = counts.failed + counts.cancelled + unconvertible === 0 && !leftOut;
   const exitCode = isWhole ? exitCodes.ok : exitCodes.failed;
   const lines = summariseReport(report).map(printable);

@@ -9,12 +9,12 @@ import { CommandError } from '../command-error';
 
 interface EndedBatch extends Omit<NoticeData, 'app' | 'status'> {
   batch: string;
-  /** `failed`: the batch itself could not work. */
+  /** `failed`: the batch itself failed, not only items. */
   status: string;
 }
 
 /**
- * Refuses a missing program before hours of work.
+ * Checks the program up front, so that it does not fail after hours of work.
  * @throws CommandError
  */
 export async function requireProgram({ cwd, env }: CommandContext, program: string | undefined): Promise<void> {
@@ -27,8 +27,8 @@ export async function requireProgram({ cwd, env }: CommandContext, program: stri
 }
 
 /**
- * Runs the program of `--on-end` without a shell: `PROGRAM NAME STATUS`, with what is known of the batch as JSON on its standard
- * input. What it prints goes to standard error. Its own end is told, and changes no exit code.
+ * Runs the program of `--on-end` without a shell: `PROGRAM NAME STATUS`, with the batch as JSON on standard input. Its output
+ * goes to standard error. Its failure is reported, but changes no exit code.
  */
 export async function runOnEnd(
   { cwd, env, output }: CommandContext,
@@ -36,7 +36,7 @@ export async function runOnEnd(
   ended: EndedBatch,
 ): Promise<void> {
   const child = spawn(program, [ended.batch, ended.status], { cwd, env, stdio: ['pipe', 2, 2] });
-  // A program need not read what it gets.
+  // The program need not read its input.
   child.stdin?.on('error', () => undefined).end(`${JSON.stringify(ended)}\n`);
   const shown = printable(program);
   try {

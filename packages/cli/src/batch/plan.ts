@@ -41,7 +41,7 @@ interface DryRun {
   again: boolean;
 }
 
-/** One question after the other; one warning when the service can't be asked. */
+/** Asks one question at a time, and warns only once if the service can't be asked. */
 function questions(context: CommandContext, { app, signal }: { app: string; signal: AbortSignal }): FormatQuestions {
   let last: Promise<unknown> = Promise.resolve();
   let isSilent = false;
@@ -72,7 +72,7 @@ const fates: Record<OnExisting, string> = {
 };
 
 function refuseProblems({ output }: CommandContext, { problems, warnings, todo }: PlannedBatch): void {
-  // What was left out is why there is nothing to do.
+  // The files left out explain why there is nothing to do.
   if (problems.count > 0 && todo === 0) for (const line of messagesOf(warnings, maxShown)) output.warn(line);
   throwIfAny('INPUT_UNUSABLE', messagesOf(problems, maxShown));
 }
@@ -83,7 +83,7 @@ export function costText(estimate: CostEstimate): string {
   return `vCredits: about ${formatCount(vcredits)} (from ${counted(from, 'conversion')} of these pairs).${others}`;
 }
 
-/** `--dry-run`: what would be done. `estimate`: where prices are known. Ends as the run would, as far as that is known. */
+/** `--dry-run`: prints what would be done. `estimate`: set if prices are known. Exits as the run would, as far as that is known. */
 export function tellDryRun(
   { output }: CommandContext,
   {

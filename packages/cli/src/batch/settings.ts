@@ -54,7 +54,7 @@ interface SettledBatch {
 }
 
 /**
- * What a command asks for, as its batch will find it. Cheap mistakes are told here, before anything is started.
+ * Turns a command's arguments into the plan of its batch. Checks here what is cheap to check, before anything is started.
  * @throws CommandError
  */
 export async function settleBatch(
@@ -98,7 +98,7 @@ export async function settleBatch(
   };
 }
 
-/** Names of this machine that are no pattern, and are not there, or folders where a file is to be named. */
+/** Refuses local names, except patterns, that do not exist or are folders where a file is required. */
 async function requireNamed(
   files: FileStore,
   named: readonly string[],
@@ -118,7 +118,7 @@ async function requireNamed(
   throwIfAny('INPUT_UNUSABLE', problems);
 }
 
-/** A worker can't read what is piped into a command. */
+/** Stores piped input in a file, because a worker can't read this command's standard input. */
 async function keepPiped(context: CommandContext, folder: string): Promise<string> {
   const content = await buffer(context.stdin);
   const digest = createHash('sha256').update(content).digest('hex').slice(0, 12);
@@ -176,11 +176,11 @@ function whatToConvert(
   };
 }
 
-/** More would not fit into the name of a batch. */
+/** More would not fit into a batch's name. */
 const maxNamedFormats = 3;
 
 /**
- * The same for the same command in the same folder, and readable: `letters-pdf-3f9a1c`. Names of batches are not encrypted; with
+ * A readable name, the same for the same command in the same folder: `letters-pdf-3f9a1c`. Names of batches are not encrypted, so with
  * `isHidden` it is `batch-3f9a1c0e82d7`.
  */
 export function defaultName(
@@ -214,7 +214,7 @@ export function checkName(name: string): void {
 
 async function knownExtensions(context: CommandContext, app: string): Promise<Map<string, string>> {
   const extensions = new Map<string, string>();
-  // Any other service is asked by the batch.
+  // The batch itself asks any other service.
   if (!isEmbedded(context, app)) return extensions;
   const lookup = embeddedFormats();
   for (const { format } of (await lookup.targets()) ?? []) {

@@ -12,7 +12,7 @@ import type { StackInUse } from '../stack/open-temporal';
 import { createStallReader, StallNews } from '../waiting/stall';
 
 const askEveryMs = 1_000;
-/** How often to look without a terminal, where a line is written now and then. Each look costs a worker a task. */
+/** Interval without a terminal, where lines are rare. Each query costs a worker a task. */
 const askQuietlyEveryMs = 10_000;
 
 interface Watched {
@@ -26,8 +26,8 @@ interface WatchOptions extends Watched {
 }
 
 /**
- * Shows a batch until it ends, and says why when nothing progresses.
- * @returns nothing when the signal came before the end of the batch.
+ * Shows a batch until it ends, and says why if it makes no progress.
+ * @returns undefined if the signal came first.
  * @throws CommandError `BATCH_FAILED`
  */
 export async function watchBatch(
@@ -48,7 +48,7 @@ export async function watchBatch(
     return result;
   } catch (error) {
     if (error instanceof BatchFailedError) {
-      // What was left out is why there is nothing to do.
+      // The files left out explain why there is nothing to do.
       for (const { message } of error.refusedPlan?.warnings.listed ?? []) output.warn(printable(message));
     }
     throw explainBatchFailure(error);
@@ -59,7 +59,7 @@ export async function watchBatch(
     const shown = new AbortController();
     await Promise.race([
       showing.finally(() => shown.abort()),
-      // Aborted afterwards: a timer that is left keeps the process alive.
+      // Aborted afterwards, because a pending timer keeps the process alive.
       sleep(askEveryMs, undefined, { signal: shown.signal }).catch(() => undefined),
     ]);
   }
@@ -69,14 +69,14 @@ function tellStalls(context: CommandContext, { stack, batch }: Watched): StallNe
   let endedBefore = -1;
   const news = new StallNews({
     output: context.output,
-    // The progress line shows these.
+    // The progress line already shows these.
     toldElsewhere: ['person', 'credits'],
     async explain() {
       const { stall, state } = await createStallReader(context, stack).batch(batch.name);
       const ended = state ? endedOf(state) : endedBefore;
       const moved = ended > endedBefore;
       endedBefore = ended;
-      // The first look has nothing to compare with.
+      // The first query has nothing to compare with.
       if (moved && ended > 0) news.moved();
       else if (stall) return { who: `Batch ${batch.name}`, stall };
       return undefined;
@@ -95,7 +95,7 @@ async function showUntil(
     sleep(isLive || !progress.isPlanned ? askEveryMs : askQuietlyEveryMs, undefined, { signal: over }).catch(
       () => undefined,
     );
-  // A bar is shown at once; a batch that ends before the first line is due writes none.
+  // A bar appears at once; a batch that ends before the first line is due prints none.
   if (!isLive) await untilNext();
   while (!hasEnded()) {
     const state = await watched.stack.untilClosed(() => watched.batch.state()).catch(() => undefined);
@@ -106,10 +106,10 @@ async function showUntil(
   }
 }
 
-/** The workflow was ended from outside, or ran out of time: the rest is still to do. */
+/** The workflow was ended from outside or timed out, so work is left. */
 const endedFromOutside: readonly string[] = ['TERMINATED', 'TIMED_OUT', 'CANCELLED'];
 
-/** The error to throw when a batch has no result; other errors are returned unchanged. */
+/** The error to throw if a batch has no result; returns other errors unchanged. */
 export function explainBatchFailure(error: unknown): unknown {
   if (!(error instanceof BatchFailedError)) return error;
   const { batch, code, message, refusedPlan } = error;
@@ -123,11 +123,11 @@ export function explainBatchFailure(error: unknown): unknown {
 }
 
 const barCells = 24;
-/** The rate is that of the last half minute: what a batch did hours ago says nothing about its end. */
+/** The rate covers the last half minute: earlier progress says nothing about the remaining time. */
 const rateWindowMs = 30_000;
 const newsEveryMs = 30_000;
 
-/** Shows how far a batch is: a bar on a terminal, else a line now and then. */
+/** Shows the progress of a batch: a bar on a terminal, else occasional lines. */
 class BatchProgress {
   private readonly samples: { at: number; ended: number }[] = [];
   private toldAt = Date.now();

@@ -24,7 +24,7 @@ export function group(parent: Command, name: string, description: string): Comma
   return parent.command(name).description(description);
 }
 
-/** A command with the options that every command knows; examples only where its usage does not say it all. */
+/** Declares a command with the common options. Give examples only if the usage line is not enough. */
 export function command(parent: Command, name: string, description: string, ...lines: string[]): Command {
   const declared = parent
     .command(name)
@@ -40,11 +40,11 @@ export function examples(...lines: string[]): string {
   return `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`;
 }
 
-/** What a command does: it gets its arguments, then its options. Without an exit code all is done. */
+/** A command's implementation: gets its arguments, then its options. No exit code means success. */
 type CommandFunction = (context: CommandContext, ...args: never[]) => Ending;
 type Ending = Promise<ExitCode> | Promise<void>;
 
-/** The action of a command, whose function is loaded only when it runs. */
+/** Makes a command's action, which loads the implementation only when it runs. */
 export type Act = (
   load: () => Promise<CommandFunction>,
   rules?: Pick<CommonOptions, 'mayBeUnallowed'>,
@@ -53,7 +53,7 @@ export type Act = (
 export function createAct(run: Runner): Act {
   return (load, rules) =>
     (...args) => {
-      // The parser adds the command itself.
+      // The parser appends the command itself.
       const given = args.slice(0, -1);
       const options = given.at(-1) as CommonOptions;
       return run(
@@ -63,7 +63,7 @@ export function createAct(run: Runner): Act {
     };
 }
 
-/** Refuses empty arguments and options: they come from unset variables of scripts. */
+/** Refuses empty arguments and options, which come from unset variables in scripts. */
 export function refuseEmpty(command: Command): void {
   const { args, registeredArguments, options } = command;
   const argument = args.indexOf('');
@@ -84,7 +84,7 @@ export function formatNames(text: string, before: readonly string[] = []): strin
   return [...new Set([...before, ...text.split(',').map(formatName)])];
 }
 
-/** For an option that names what is converted: if it is given twice, one value would go unnoticed. */
+/** For an option that names what to convert: if it were repeated, all but one value would be lost unnoticed. */
 export function once(text: string, before?: string): string {
   if (before === undefined) return text;
   throw new InvalidArgumentError('It is given twice. Run the command once for each.');
@@ -99,10 +99,10 @@ export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): (tex
   };
 }
 
-/** Each part of a stack logs to a file of its own; `up`: what a detached one would have said on its terminal. */
+/** Log files of a stack, one per part; `up`: what a detached stack would print on its terminal. */
 export const logNames = ['up', 'worker', 'service', 'callbacks', 'temporal'] as const;
 
-/** For `init`. Unlike the parser's own complaint it repeats nothing: the value may be the token itself. */
+/** For `init`. Unlike the parser's message, the error does not repeat the value, which may be the token itself. */
 export function variableName(text: string): string {
   if (/^[A-Za-z_]\w*$/.test(text)) return text;
   throw new CommandError('USAGE', ['--token-env must be the name of a variable, such as CONVERSION_TOKEN.']);
@@ -121,14 +121,14 @@ export function tagText(text: string): string {
 function collectParameter(text: string, before?: ConversionParameters): ConversionParameters | undefined {
   const read = readParameter(text);
   const problem = read ? problemOfParameters(read) : 'must be written as in dpi=300';
-  // Unlike the parser's own complaint it repeats nothing of the value, which may be a password.
+  // Unlike the parser's message, the error does not repeat the value, which may be a password.
   if (problem !== undefined) throw new CommandError('USAGE', [`--param ${problem}. See: fileconv convert --help`]);
   const [name = ''] = Object.keys(read ?? {});
   if (before && Object.hasOwn(before, name)) throw new CommandError('USAGE', [`--param ${name} is given twice.`]);
   return mergeParameters(before, read);
 }
 
-/** A duration ago, or a time. Days begin in UTC. */
+/** Parses a duration ago or a time. Days begin in UTC. */
 export function pointInTime(text: string): Date {
   if (text === 'today') return new Date(new Date().setUTCHours(0, 0, 0, 0));
   const ago = parseDurationMs(text);
@@ -195,7 +195,7 @@ export const resubmitOption = [
 
 export const againOption = ['--again', 'convert again, whatever was done before, and pay for it'] as const;
 
-/** Unlike the parser's own complaint it repeats nothing of the URL, which may hold a password. */
+/** Unlike the parser's message, the error does not repeat the URL, which may hold a password. */
 export const notifyOption = new Option(
   '--notify <url>',
   'POST what happens to this URL, in place of the one in [notify]; it is kept in Temporal',
@@ -223,7 +223,7 @@ const modeOption = new Option(
   'sync: the request itself waits for its result, for conversions that take seconds (default: async)',
 ).choices(conversionModes);
 
-/** What every command that converts files knows. `when` completes what `--on-existing` says. */
+/** Adds the options of every command that converts files. `when` is the help of `--on-existing`. */
 export function addConversionOptions(command: Command, when: string): Command {
   const converting = command
     .option('--from <format>', 'input format; default: by the file extension', formatName)

@@ -51,7 +51,7 @@ export function describeConfig(loaded: LoadedConfig): ConfigRow[] {
   return rows;
 }
 
-/** The URL of a listener may be a secret, as those of Slack and Teams are. */
+/** Masks the path: the URL of a listener may be a secret, as with Slack and Teams. */
 function withoutPath(url: unknown): unknown {
   if (typeof url !== 'string') return url;
   const { origin, href } = new URL(url);

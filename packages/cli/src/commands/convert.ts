@@ -7,7 +7,7 @@ import type { ConvertFlags } from '../convert/run-job';
 import { settleFormat } from '../formats/formats';
 import { untilAskedToEnd } from '../stack/asked-to-end';
 
-/** One result is a durable job, after everything was checked that can be checked beforehand; several are a batch. */
+/** Converts to one result by a durable job, after all checks that are possible in advance; several results are a batch. */
 export async function convert(
   context: CommandContext,
   files: readonly string[],
@@ -33,7 +33,7 @@ export async function convert(
   const extension = await settleFormat(context, app, { input, from, to, signal });
   const planned = { input, to, destination: destinationOf(input, { cwd, out, extension }) };
   await checkResult(planned, { cwd, onExisting, writtenByUs: !temporalTarget(context).isNamed });
-  // Temporal's client takes longer to load than all of the checks take.
+  // Lazy: loading Temporal's client takes longer than all checks.
   const { convertOne } = await import('../convert/run-job.js');
   return (await convertOne(context, planned, { ...flags, app, onExisting, signal })).exitCode;
 }

@@ -27,7 +27,7 @@ export async function doctor(context: CommandContext, flags: { app?: string }): 
   return isOk ? exitCodes.ok : exitCodes.failed;
 }
 
-/** Whether the worker of this machine's stack knows the apps: it reads its configuration when it starts. */
+/** Whether the worker of this machine's stack knows the apps: it reads its configuration only at its start. */
 async function checkKnown(context: CommandContext, asked: readonly string[]): Promise<PartFinding[]> {
   if (temporalTarget(context).isNamed) return [];
   const { apps } = (await readLiveStack(context.config.values.state.dir)) ?? {};

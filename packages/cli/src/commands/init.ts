@@ -7,14 +7,14 @@ import { CommandError, explainFolder } from '../command-error';
 import { ConfigError } from '../config/errors';
 import { loadConfig } from '../config/load-config';
 
-/** The `fileconv.toml` of an account, whose values are allowed at once: who types them trusts them. */
+/** Writes the `fileconv.toml` of an account and allows its values at once, because the user typed them. */
 export async function init(
   context: CommandContext,
   { service, appId, app, tokenEnv }: { service: string; appId: string; app: string; tokenEnv: string },
 ): Promise<void> {
   const { cwd, output } = context;
   const file = path.join(cwd, 'fileconv.toml');
-  // Strings of JSON are strings of TOML.
+  // JSON strings are valid TOML strings.
   const [name, ...values] = [app, service, appId, tokenEnv].map((text) => JSON.stringify(text));
   const [url, id, variable] = values;
   await writeNew(

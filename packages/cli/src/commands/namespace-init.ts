@@ -80,7 +80,7 @@ async function register(
   }
 }
 
-/** Commands that register search attributes, for somebody with more rights. Temporal Cloud has its own tool for this. */
+/** Commands that register search attributes, for a person with more rights. Temporal Cloud has its own tool for this. */
 export function registrationCommands(
   { address, namespace }: { address: string; namespace: string },
   missing: readonly string[],
@@ -95,7 +95,7 @@ export function registrationCommands(
   );
 }
 
-/** For somebody with more rights, too. */
+/** A command that extends the retention, for a person with more rights. */
 export function retentionCommand(address: string, namespace: string): string {
   if (isTemporalCloud(address))
     return `tcld namespace retention set --namespace ${namespace} --retention-days ${retentionDays}`;

@@ -9,7 +9,7 @@ import { withTemporal, type StackInUse } from '../stack/open-temporal';
 import { createStallReader } from '../waiting/stall';
 import { earlierPage, runningPage } from './batch/look';
 
-/** Opens the report of a batch, also while it runs; else the page of a job or batch in the Temporal UI, or the UI itself. */
+/** Opens the report of a batch, even while it runs; else the page of a job or batch in the Temporal UI, or the UI itself. */
 export async function openPage(context: CommandContext, name?: string): Promise<void> {
   const { output } = context;
   const page = await withTemporal(context, async (temporal) => {
@@ -35,7 +35,7 @@ async function reportOf(context: CommandContext, temporal: StackInUse, name: str
     const { page, isThere } = (state && (await runningPage(context, state))) ?? {};
     return isThere ? page : undefined;
   }
-  // A failed batch has no report; the UI shows it.
+  // A failed batch has no report, so the UI is opened.
   const ended = await new FileConversionClient({ client, taskQueue })
     .getBatch(name)
     .result()
@@ -68,11 +68,11 @@ const openers: Partial<Record<NodeJS.Platform, string[]>> = {
   win32: ['rundll32', 'url.dll,FileProtocolHandler'],
 };
 
-/** A browser that stays in the foreground has been opened all the same. */
+/** A browser still running after this time has opened the page. */
 const openMs = 3_000;
 
 async function show(page: string, env: NodeJS.ProcessEnv): Promise<boolean> {
-  // Whoever may write to the namespace chose it.
+  // The page comes from Temporal, so anyone who may write to the namespace may have chosen it.
   if (!isWebAddress(page) && !/^file:.*\.html$/.test(page)) return false;
   const [program = '', ...options] = openers[process.platform] ?? ['xdg-open'];
   const child = spawn(program, [...options, page], { env, stdio: 'ignore', detached: true });

@@ -6,7 +6,7 @@ import { formatTable } from '../output/text';
 import { readProfile } from '../service/profiles';
 import { untilAskedToEnd } from '../stack/asked-to-end';
 
-/** A domain that nobody can verify for an app. */
+/** Nobody can verify this domain for an app. */
 const unverifiedCallback = { url: 'https://callback.invalid/' };
 
 export async function serviceCheck(

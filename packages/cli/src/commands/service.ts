@@ -16,7 +16,7 @@ export async function service(context: CommandContext): Promise<void> {
   await part.close();
 }
 
-/** With lines to paste into another terminal. The token is shown only on a terminal: anything else may be a log. */
+/** Includes lines to paste into another terminal. Shows the token only on a terminal, since any other output may be a log. */
 async function describeService(
   { url, appId, tokenFile }: { url: string; appId: string; tokenFile: string },
   isTerminal: boolean,

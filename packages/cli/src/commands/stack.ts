@@ -38,15 +38,15 @@ export async function up(context: CommandContext, options: { ui?: boolean; detac
   }
 }
 
-/** Frees what was only needed to start, some 40 MB: V8 keeps it while a process is idle. */
+/** Frees some 40 MB that only the start needed, and that V8 would keep while the process is idle. */
 function collectGarbage(): void {
   const session = new Session();
   session.connect();
-  // Within the callback the session holds a lock that its end would wait for.
+  // Deferred: disconnecting within the callback would deadlock on the session's lock.
   session.post('HeapProfiler.collectGarbage', () => setImmediate(() => session.disconnect()));
 }
 
-/** Starts this program in another process that nobody waits for. Its output goes to a log. */
+/** Starts this program in a detached process, with its output in a log. */
 async function upDetached(context: CommandContext, { ui }: { ui?: boolean }): Promise<void> {
   const { output, config, cwd, env } = context;
   const stateDir = config.values.state.dir;
@@ -85,7 +85,7 @@ async function upDetached(context: CommandContext, { ui }: { ui?: boolean }): Pr
   throw await ifDiskIsFull(context, new CommandError('STACK_FAILED', [`It ended at once. See ${logFile}`]));
 }
 
-/** Stops what `fileconv up` runs here. It is no error if nothing runs. */
+/** Stops this folder's `fileconv up`. No error if none runs. */
 export async function down(context: CommandContext): Promise<void> {
   const { output, config } = context;
   const stateDir = config.values.state.dir;
@@ -126,7 +126,7 @@ export async function status({ output, config }: CommandContext): Promise<ExitCo
   return exitCodes.failed;
 }
 
-/** The last lines of the logs of a stack, also of one that has ended; with `follow` what is written from then on, until Ctrl-C. */
+/** Prints the last lines of a stack's logs, even after it has ended; with `follow`, also new lines until Ctrl-C. */
 export async function logs(
   context: CommandContext,
   part: (typeof logNames)[number] | undefined,
@@ -162,7 +162,7 @@ export async function logs(
     await Promise.race([asked, sleep(lookMs)]);
     for (const log of files) {
       const size = statSync(log.file, { throwIfNoEntry: false })?.size ?? 0;
-      // A log that has grown too long begins anew.
+      // The log was too long and was truncated.
       if (size < log.read) log.read = 0;
       if (size === log.read) continue;
       const text = readFileSync(log.file).subarray(log.read);
@@ -180,9 +180,9 @@ function logOf(stateDir: string, name: (typeof logNames)[number]): string {
   return path.join(logsOf(stateDir), `${name}.log`);
 }
 
-/** Whether a stack that was killed had left its Temporal server behind; undefined: one runs. */
+/** Ends the Temporal server that a killed stack left behind; returns whether there was one. Undefined: a stack runs. */
 async function endLeftOver(stateDir: string): Promise<boolean | undefined> {
-  // None has ever run here.
+  // No stack has ever run here.
   if (!existsSync(lockOf(stateDir))) return false;
   const lock = await tryProcessLock(lockOf(stateDir));
   return lock && endLeftOverServer(databaseOf(stateDir)).finally(() => lock.release());

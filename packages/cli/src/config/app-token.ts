@@ -5,7 +5,7 @@ import { ConfigError } from './errors';
 import type { Environment, Origin } from './sources';
 import { variablePartOf } from './schema';
 
-/** Where a secret is. The secret itself is never part of the configuration. */
+/** The place of a secret. The secret itself is never part of the configuration. */
 export type SecretSource = { from: 'environment'; variable: string } | { from: 'file'; file: string };
 
 export interface ConfiguredApp {
@@ -31,9 +31,9 @@ export function tokenProblems(appNames: readonly string[], origins: Readonly<Rec
 }
 
 /**
- * The token of an app, from its variable or its file, without surrounding white space.
+ * Reads the token of an app from its variable or file, without surrounding white space.
  *
- * @throws ConfigError when it is missing, empty, or holds what no HTTP header can carry; the message never holds it.
+ * @throws ConfigError if it is missing, empty, or can't go into an HTTP header; the message never contains it.
  */
 export async function readAppToken(
   { name, token: source }: Pick<ConfiguredApp, 'name' | 'token'>,
@@ -45,7 +45,7 @@ export async function readAppToken(
   const token = (await readSecret(source, { what, cure, env, onWarning })).trim();
   const refuse = (problem: string) => new ConfigError([`${what}: ${placeOf(source)} ${problem}`]);
   if (token === '') throw refuse('is empty; put the token there');
-  // With a line break, fetch would quote the token in its error message.
+  // If the token had a line break, fetch would quote it in its error message.
   if (!/^[\x21-\x7e]+$/.test(token)) throw refuse('holds more than one word of ASCII; put only the token there');
   return token;
 }
@@ -85,7 +85,7 @@ export function placeOf(source: SecretSource): string {
   return source.from === 'environment' ? `the variable ${source.variable}` : `the file ${source.file}`;
 }
 
-/** A mounted secret belongs to another user, who gives it to this one by its group. Windows has no such permission bits. */
+/** A mounted secret belongs to another user and is readable through the group. Windows has no such permission bits. */
 async function isForOthers(file: string): Promise<boolean> {
   const { mode, uid } = await stat(file);
   return process.platform !== 'win32' && (mode & (uid === process.getuid?.() ? 0o077 : 0o027)) !== 0;

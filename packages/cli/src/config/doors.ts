@@ -3,13 +3,13 @@ import { doorOf } from './schema';
 import { isLoopback } from 'temporal-file-conversion/network';
 import { isLoopbackAddress } from './value-types';
 
-/** A value by which a configuration file lets something in, or out of its folder and this machine. */
+/** A configuration value that opens a way in, or a way out of the file's folder or this machine. */
 export interface Door {
   key: string;
   value: string;
 }
 
-/** The doors of these keys: each that the schema counts among them, if its value opens something. Paths are absolute. */
+/** Those of the keys that are doors and whose value opens something. Paths are absolute. */
 export async function doorsOf(
   values: object,
   { folder, keys }: { folder: string; keys: readonly string[] },

@@ -1,4 +1,4 @@
-/** A configuration that cannot be used: one problem a line, each with its file or variable, the key, and what to do. */
+/** A configuration that can't be used: one line per problem, with its file or variable, the key, and what to do. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly code = 'CONFIG_INVALID';

@@ -27,7 +27,7 @@ import { isLoopbackAddress } from './value-types';
 
 type Section<Values> = { [Key in keyof Values as CamelCase<Key>]: Exclude<Values[Key], undefined> };
 
-/** The effective configuration, its keys spelt as the code spells them. Paths are absolute; durations are milliseconds. */
+/** The effective configuration, with keys spelled as in the code. Paths are absolute; durations are milliseconds. */
 export type Config = { [Name in keyof typeof sectionSchemas]: Section<FileValues[Name]> } & {
   defaultApp: string;
   service: { dataDir: string };
@@ -35,7 +35,7 @@ export type Config = { [Name in keyof typeof sectionSchemas]: Section<FileValues
 };
 
 interface LoadConfigOptions {
-  /** Relative paths start here, unless they stand in the file: those start at the file's folder. */
+  /** Base of relative paths, except those in the file, which are relative to its folder. */
   cwd: string;
   env: Environment;
   file?: string | undefined;
@@ -43,20 +43,20 @@ interface LoadConfigOptions {
 
 export interface LoadedConfig {
   values: Config;
-  /** By dotted key in the file's spelling: `worker.task_queue`. A key that nobody has set has no origin. */
+  /** By dotted key in the file's spelling: `worker.task_queue`. A key that is not set has no origin. */
   origins: Readonly<Record<string, Origin>>;
   warnings: string[];
   file?: string;
-  /** The file was found in the folder; nobody named it. */
+  /** The file was found in the folder, not named by the user. */
   isFound?: true;
-  /** What a file that was found opens: it counts only once it is allowed. */
+  /** What a found file opens; requires permission. */
   doors: readonly Door[];
 }
 
 /**
- * The effective configuration: environment over file over defaults.
+ * Loads the effective configuration: environment over file over defaults.
  *
- * @throws ConfigError with a line for each problem: the file or variable, the key, what is wrong and what to do.
+ * @throws ConfigError with a line per problem: the file or variable, the key, what is wrong and what to do.
  */
 export async function loadConfig(options: LoadConfigOptions): Promise<LoadedConfig> {
   const file = findFile(options);
@@ -97,13 +97,13 @@ function findFile({ cwd, env, file }: LoadConfigOptions): string | undefined {
   const named = namedFile({ env, file });
   if (named !== undefined) return path.resolve(cwd, named);
   const usual = path.resolve(cwd, 'fileconv.toml');
-  // A link that leads nowhere is somebody's mistake, and reported when it is read.
+  // A dangling link is a mistake, and reported when it is read.
   return lstatSync(usual, { throwIfNoEntry: false }) && usual;
 }
 
 type Places = Pick<Draft, 'origins'> & { file: string | undefined };
 
-/** A line, with the file or variable, for what the schema refuses. */
+/** A line for each problem that the schema found, with the file or variable. */
 function told({ code, path: names, message, ...issue }: z.core.$ZodIssue, places: Places): string[] {
   const at = names.join('.');
   const where = `${places.file ?? 'configuration'}: `;
@@ -126,11 +126,11 @@ function problemLine(key: string, message: string, { origins, file = 'configurat
   return `${file}: ${key} is missing; it ${message}`;
 }
 
-/** What no value shows by itself. */
+/** Problems that only several values together show. */
 function problemsOf(values: FileValues, places: Places): string[] {
   const ofApps = [...nameProblems(values, places), ...tokenProblems(Object.keys(values.apps), places.origins)];
   const { default_app: name, apps } = values;
-  // With other problems, a message about missing apps could mislead.
+  // A message about a missing app could mislead if there are other problems.
   const isMissing = ofApps.length === 0 && name !== embeddedApp && !Object.hasOwn(apps, name);
   const missing = `names the app "${name}", which has no [apps.${name}]${didYouMean(name, [embeddedApp, ...Object.keys(apps)])}`;
   return [
@@ -154,7 +154,7 @@ function nameProblems({ apps }: FileValues, { file = 'configuration' }: Places):
   });
 }
 
-/** Metrics show how much is converted for whom: serving them to other machines needs a second setting. */
+/** Metrics show how much is converted for whom, so serving them to other machines takes a second setting. */
 function ownAddressProblems(values: FileValues, places: Places): string[] {
   if (values.metrics.remote === 'on') return [];
   return (['worker', 'service', 'callbacks'] as const).flatMap((section) =>
@@ -167,7 +167,7 @@ function ownAddressProblems(values: FileValues, places: Places): string[] {
   );
 }
 
-/** A codec server decrypts everything: other machines need a token. */
+/** A codec server decrypts everything, so other machines need a token. */
 function codecProblems({ codec }: FileValues, places: Places): string[] {
   const hasToken = codec.token_env !== undefined || codec.token_file !== undefined;
   if (hasToken || isLoopback(codec.host)) return [];
@@ -180,7 +180,7 @@ function isPlainHttpElsewhere(url: string): boolean {
   return protocol === 'http:' && !isLoopback(hostname);
 }
 
-/** @param folderOf where the paths of a key start. */
+/** @param folderOf base folder for the paths of a key. */
 function withAbsolutePaths(values: FileValues, folderOf: (key: string) => string): FileValues {
   const resolve = (table: object, prefix: string): object =>
     Object.fromEntries(
@@ -216,7 +216,7 @@ function appsOf(apps: FileValues['apps']): Record<string, ConfiguredApp> {
 
 export type PolicyFlags = Pick<ConversionPolicies, OptionPolicy>;
 
-/** Policies that were set explicitly. Defaults are the workflow's own, so that a job's input shows only what is special about it. */
+/** Policies that were set explicitly. The workflow has the defaults, so a job's input shows only what is special about it. */
 export function chosenPolicies(
   { values, origins }: LoadedConfig,
   flags: PolicyFlags,

@@ -40,7 +40,7 @@ import {
 /** The profile of the embedded conversion service; it needs no entry under `[apps]`. */
 export const embeddedApp = 'embedded';
 
-/** Addresses of every process that runs until it is asked to end. */
+/** Addresses that every long-running process has. */
 const ownAddresses = {
   metrics_address: listenAddress().optional().meta({
     description: 'where the process serves Prometheus metrics, for example `127.0.0.1:9464`; without it nowhere',
@@ -68,8 +68,8 @@ const policyKeys = Object.fromEntries(
 ) as { [Name in PolicyName as SnakeCase<Name>]: PolicySchema<Name> };
 
 /**
- * Keys by section, as they are written in the file, and what they mean: `scripts/config-reference.mjs` makes fileconv.schema.json and
- * the tables of docs/configuration.md from it. Secrets are never part of it, only where they are found.
+ * Keys by section, as written in the file, and their meaning. `scripts/config-reference.mjs` generates fileconv.schema.json and the
+ * tables of docs/configuration.md from them. They hold only the places of secrets, never the secrets.
  */
 export const sectionSchemas = {
   temporal: section(
@@ -258,10 +258,10 @@ export const sectionSchemas = {
   }),
 };
 
-/** Letters that a shell variable can hold once it is upper-cased; a dot would read as a key of its own. */
+/** Characters that a shell variable may contain once upper-cased; a dot would read as a nested key. */
 export const appNamePattern = /^[A-Za-z0-9][\w-]*$/;
 
-/** One entry under `[apps]`. Which of the token's keys are given is checked afterwards: it depends on their origins. */
+/** One entry under `[apps]`. Which token keys are given is checked later, because that depends on their origins. */
 const appSchema = z.strictObject({
   base_url: baseUrl().describe('base URL of the service, without `/v1`'),
   app_id: text().describe('App ID'),
@@ -285,7 +285,7 @@ export const fileSchema = z.strictObject({
 export type FileValues = z.infer<typeof fileSchema>;
 
 function section<Shape extends z.ZodRawShape>(description: string, shape: Shape) {
-  // Every key can be left out, and so can the section. The cast is of an empty table, whatever the keys are.
+  // Every key is optional, and so is the section. The cast is safe, because the value is an empty table.
   return z
     .strictObject(shape)
     .prefault({} as z.input<z.ZodObject<Shape, z.core.$strict>>)
@@ -313,12 +313,12 @@ function policySchema(policy: Policy): z.ZodType {
 }
 
 /**
- * What the value of a key can open: another machine that is asked or listened for (`address`), a variable (`secret`), whom this machine
- * trusts (`trust`), or a file elsewhere (`path`). A file that was found, not named, may set such keys only once it is allowed.
+ * What a value can open up: another machine to call or listen for (`address`), a variable (`secret`), whom this machine trusts
+ * (`trust`), or a file elsewhere (`path`). A file that was found, not named, may set such keys only with permission.
  */
 type DoorKind = 'address' | 'secret' | 'trust' | 'path';
 
-/** The other kinds are known by the end of a key's name. */
+/** Keys of kind `trust`; the other kinds follow from the end of a key's name. */
 const trusting: readonly string[] = [
   'check_command',
   'nexus_apps',
@@ -336,7 +336,7 @@ export function doorOf(key: string): DoorKind | undefined {
   return trusting.includes(name) ? 'trust' : undefined;
 }
 
-/** A path is made absolute, by the place where it was written. */
+/** Paths become absolute, relative to the place where they were written. */
 export function isPath(key: string): boolean {
   return key === 'dir' || key.endsWith('_dir') || key.endsWith('_file');
 }
@@ -353,7 +353,7 @@ export function variableOf(section: string, key: string): string {
   return `FILECONV_${section}_${key}`.toUpperCase();
 }
 
-/** `my-app` stands as MY_APP in the name of a variable. */
+/** `my-app` becomes MY_APP in the name of a variable. */
 export function variablePartOf(appName: string): string {
   return appName.toUpperCase().replaceAll('-', '_');
 }
@@ -363,7 +363,7 @@ export function didYouMean(name: string, known: readonly string[]): string {
   return closest === undefined ? `; known: ${known.join(', ')}` : `; did you mean "${closest}"?`;
 }
 
-/** `upload_deadline` of the file is `uploadDeadline` of the code. */
+/** Turns `upload_deadline` of the file into `uploadDeadline` of the code. */
 export function camelCase(key: string): string {
   return key.replace(/_([a-z])/g, (_match, letter: string) => letter.toUpperCase());
 }

@@ -13,7 +13,7 @@ export interface Origin {
 
 type Table = Record<string, unknown>;
 
-/** What a configuration says, not checked yet, and who says it, by dotted key in the file's spelling: `worker.task_queue`. */
+/** Unchecked configuration values, and their origins by dotted key in the file's spelling: `worker.task_queue`. */
 export interface Draft {
   values: Table;
   origins: Record<string, Origin>;
@@ -57,7 +57,7 @@ function reasonOf(error: unknown): string {
   return `${whyUnreadable(error)}; name another file with --config`;
 }
 
-/** What Temporal's Worker Controller tells a worker's pod. */
+/** Variables that Temporal's Worker Controller sets in a worker's pod. */
 const controllerVariables = {
   TEMPORAL_DEPLOYMENT_NAME: 'worker.deployment_name',
   TEMPORAL_WORKER_BUILD_ID: 'worker.build_id',
@@ -65,8 +65,7 @@ const controllerVariables = {
 const appVariable = /^FILECONV_APPS_(.+)_(BASE_URL|APP_ID|TOKEN_ENV|TOKEN_FILE|TOKEN)$/;
 
 /**
- * Puts the values that variables give in the place of those of the file. An empty variable counts as unset, as it does for
- * Temporal's own.
+ * Overrides values of the file with those of variables. An empty variable counts as unset, as with Temporal's own.
  * @returns warnings
  */
 export function takeEnvironment({ values, origins }: Draft, env: Environment): string[] {
@@ -82,7 +81,7 @@ export function takeEnvironment({ values, origins }: Draft, env: Environment): s
     if (content) take(key, content, variable);
   }
   for (const [variable, content] of Object.entries(env)) {
-    // That one names the file itself.
+    // FILECONV_CONFIG names the file itself.
     if (!variable.startsWith('FILECONV_') || variable === 'FILECONV_CONFIG' || !content) continue;
     const key = keyOfVariable.get(variable);
     const app = appVariable.exec(variable);
@@ -99,7 +98,7 @@ export function takeEnvironment({ values, origins }: Draft, env: Environment): s
     for (const name of names) {
       if (!Object.hasOwn(table, name)) table[name] = {};
       const inner = table[name];
-      // What stands in a table's place is refused when it is checked.
+      // A value in the place of a table is refused by the check later.
       if (!isTable(inner)) return;
       table = inner;
     }
@@ -110,12 +109,12 @@ export function takeEnvironment({ values, origins }: Draft, env: Environment): s
   function takeApp(part: string, suffix: string, { variable, content }: { variable: string; content: string }): void {
     const name = appNames.find((each) => variablePartOf(each) === part) ?? part.toLowerCase().replaceAll('_', '-');
     if (suffix.startsWith('TOKEN')) dropTokenOfFile(name);
-    // Only the name of the variable is kept, not the token.
+    // Keeps only the name of the variable, not the token.
     if (suffix === 'TOKEN') take(`apps.${name}.token_env`, variable, variable);
     else take(`apps.${name}.${suffix.toLowerCase()}`, content, variable);
   }
 
-  /** A token's source replaces one of either kind. */
+  /** A token's source replaces both kinds of source in the file. */
   function dropTokenOfFile(name: string): void {
     for (const key of ['token_env', 'token_file']) {
       const app = isTable(apps) ? apps[name] : undefined;

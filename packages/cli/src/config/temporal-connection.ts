@@ -9,14 +9,14 @@ export interface TemporalTarget {
   /** For a client's `Connection.connect` and a worker's `NativeConnection.connect` alike. */
   connection: Pick<ConnectionOptions, 'tls' | 'metadata'> & { address: string; apiKey?: string };
   namespace: string;
-  /** Whether a Temporal is named, by an address or a profile. Otherwise it is one of this machine. */
+  /** Whether the user named a Temporal, by address or profile. Otherwise this machine's is used. */
   isNamed: boolean;
 }
 
 /**
- * Reads Temporal's own environment configuration: its TOML profiles and `TEMPORAL_*` variables, mTLS and API keys included.
- * What is given here wins.
- * @throws ConfigError when they can't be read.
+ * Reads Temporal's own environment configuration: its TOML profiles and `TEMPORAL_*` variables, including mTLS and API keys.
+ * Our own configuration overrides it.
+ * @throws ConfigError if it can't be read.
  */
 export function temporalTarget({ config, env }: { config: LoadedConfig; env: Environment }): TemporalTarget {
   const settings = config.values.temporal;
@@ -34,7 +34,7 @@ export function temporalTarget({ config, env }: { config: LoadedConfig; env: Env
   };
 }
 
-/** What to type for this Temporal. The `temporal` command takes keys and certificates from the same variables and profile. */
+/** A command line for this Temporal. The `temporal` command reads keys and certificates from the same variables and profile. */
 export function temporalCommand({ connection, namespace }: TemporalTarget, command: string): string {
   return `temporal ${command} --address ${connection.address} --namespace ${shellWord(namespace)}`;
 }
@@ -45,7 +45,7 @@ function load(env: Environment) {
   try {
     return loadClientConnectConfig({ overrideEnvVars: Object.fromEntries(variables) });
   } catch (error) {
-    // The lines after the first quote the file, which may hold an API key.
+    // Further lines quote the file, which may hold an API key.
     const message = (error instanceof Error ? error.message : String(error)).split('\n')[0] ?? '';
     const { path: unreadable } = error as NodeJS.ErrnoException;
     const what = unreadable === undefined ? '' : `${unreadable}: `;

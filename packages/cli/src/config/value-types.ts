@@ -5,11 +5,11 @@ import { z } from 'zod';
 import { parseDurationMs } from './duration';
 
 declare module 'zod' {
-  /** What scripts/config-reference.mjs makes of a key, beside what JSON Schema has words for. */
+  /** What scripts/config-reference.mjs needs about a key beyond JSON Schema. */
   interface GlobalMeta {
-    /** The type as the page names it. */
+    /** Name of the type on the page. */
     shown?: string;
-    /** What applies without a value, when that is no fixed default. */
+    /** What applies without a value, if that is no fixed default. */
     absent?: string;
     see?: string;
   }
@@ -20,8 +20,8 @@ const ifSecret = 'if this is the secret itself, take it out, and replace it if o
 type Read<T> = (value: unknown) => T | undefined;
 
 /**
- * A key whose value must be what `read` accepts; `expected` completes "must be ...". `meta` says the same in JSON Schema, for values
- * in the file.
+ * A key whose value `read` must accept; `expected` completes "must be ...". `meta` expresses the same in JSON Schema, for values in
+ * the file.
  */
 function valueOf<T>(expected: string, meta: z.GlobalMeta, read: Read<T>) {
   const schema = z.unknown().transform((value, context): T => {
@@ -44,13 +44,13 @@ export function text() {
   return textLike('a text that is not empty', '\\S');
 }
 
-/** The name of a variable with a secret. What isn't one may be the pasted secret, and is not repeated. */
+/** The name of a variable with a secret. An invalid value may be the pasted secret, so messages do not repeat it. */
 export function variable() {
   const pattern = '^\\s*(FILECONV_\\S+|[A-Z_][A-Z0-9_]*|[a-z_][a-z0-9_]*)\\s*$';
   return whereSecretIs(pattern, `must be the name of a variable, in capitals or in small letters; ${ifSecret}`);
 }
 
-/** The path of a file with a secret. What looks like tokens and keys do may be the pasted secret, and is not repeated. */
+/** The path of a file with a secret. A value that looks like a token or key may be the pasted secret, so it is not repeated. */
 export function secretFile() {
   return whereSecretIs('^(?!\\s*([\\w:+=-]{32,}|\\S*=)\\s*$).*\\S', `must be the path of a file; ${ifSecret}`);
 }
@@ -63,7 +63,7 @@ function whereSecretIs(pattern: string, problem: string) {
     .meta({ type: 'string', pattern, shown: 'text' });
 }
 
-/** Some names, of those that are known: a list, or text with commas as in a variable. */
+/** A list of names, restricted to `known` if given. A variable has them as text with commas. */
 export function names(known?: readonly string[]) {
   const items = known ? { enum: [...known] } : { pattern: '\\S' };
   const meta: z.GlobalMeta = { type: 'array', items: { type: 'string', ...items }, shown: 'list of names' };
@@ -93,7 +93,7 @@ function isHost(text: string): boolean {
   return more.length === 0 && (bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= longest));
 }
 
-/** The server joins it to a build id with a dot, and reserves names that begin with "__". */
+/** The server joins the name and a build id with a dot, and reserves names that begin with "__". */
 export function deploymentName() {
   return textLike('a text without dots and colons, not beginning with "__"', '^(?!__)[^.:]+$');
 }
@@ -153,18 +153,18 @@ export function listenAddress() {
   });
 }
 
-/** Whether `host:port` leads to this machine; an IPv6 address stands in brackets, without which its end is ambiguous. */
+/** Whether `host:port` leads to this machine. An IPv6 address needs brackets, without which its end is ambiguous. */
 export function isLoopbackAddress(address: string): boolean {
   const host = address.replace(/:\d{1,5}$/, '');
   return isIP(host) !== 6 && isLoopback(host);
 }
 
-/** An address or origin, with `127.0.0.1` for the other name of it. */
+/** Replaces `localhost` in an address or origin with `127.0.0.1`. */
 export function byLoopbackNumber(address: string): string {
   return address.replace(/(?<=^|:\/\/)localhost(?=:|$)/i, '127.0.0.1');
 }
 
-/** The base URL of a service, without a slash at its end. */
+/** The base URL of a service, without a trailing slash. */
 export function baseUrl() {
   const schema = z.unknown().transform((value, context): string => {
     const found = textOf(value);
@@ -176,7 +176,7 @@ export function baseUrl() {
     if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
       return refuse('must be an http or https URL, for example "https://api.example.com"');
     }
-    // From here on messages do not repeat the value: it may hold a password.
+    // From here on messages do not repeat the value, which may hold a password.
     if (url.username !== '' || url.password !== '') {
       return refuse('must not hold a user name or password: secrets have settings and variables of their own');
     }
@@ -186,9 +186,9 @@ export function baseUrl() {
   return schema.meta({ type: 'string', format: 'uri', pattern: '^[Hh][Tt][Tt][Pp][Ss]?:', shown: 'URL' });
 }
 
-/** Where events are told; it may have a query, which some listeners are known by. */
+/** The URL that receives events; it may have a query, by which some listeners are identified. */
 export function noticeUrl() {
-  // The value is not repeated: it may hold a password.
+  // The message does not repeat the value, which may hold a password.
   const meta: z.GlobalMeta = { type: 'string', format: 'uri', pattern: '^[Hh][Tt][Tt][Pp][Ss]?:', shown: 'URL' };
   return z
     .unknown()
@@ -201,7 +201,7 @@ function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** A variable has it as text. */
+/** Accepts text too, for variables. */
 function numberOf(value: unknown, least: number, most: number): number | undefined {
   const text = textOf(value)?.trim() ?? '';
   const number = /^[+-]?\d[\d_]*(\.\d+)?$/.test(text) ? Number(text.replaceAll('_', '')) : value;

@@ -18,8 +18,8 @@ interface AwaitedJob {
 }
 
 /**
- * Waits for a job; shows meanwhile what it does, and says why it does not progress.
- * @returns nothing when the signal came before the end.
+ * Waits for a job, shows its current step, and says why it makes no progress.
+ * @returns undefined if the signal came first.
  * @throws ConversionFailedError
  */
 export async function awaitJob(
@@ -49,7 +49,7 @@ export async function awaitJob(
 const drawEveryMs = 200;
 const askEveryDraws = 5;
 
-/** On a terminal, a line that tells what a job does, as `ask` tells in a few words, until it is closed. */
+/** On a terminal, shows a line with the job's current step, as `ask` describes it, until closed. */
 function showStep(
   output: Output,
   { file, to, ask }: { file: string; to: string; ask: () => Promise<string> },
@@ -71,7 +71,7 @@ function showStep(
     draws += 1;
     const before = `${String(Math.floor((Date.now() - startedAt) / 1_000)).padStart(5)} s  `;
     const after = ` → ${to}  ${step}`;
-    // The file name is shortened first: the step and the time are what changes.
+    // Only the file name is shortened, because the step and the time change.
     const room = Math.max(12, output.columns - columnsOf(before) - columnsOf(after));
     output.live([`${before}${fitMiddle(printable(file), room)}${after}`]);
   }, drawEveryMs);
@@ -83,12 +83,12 @@ function showStep(
   };
 }
 
-/** What a job does now, in a few words. Asks Temporal alone, so that it works without a worker. */
+/** The job's current step, in a few words. Asks only Temporal, so it works without a worker. */
 async function currentStep(handle: ConversionHandle): Promise<string> {
   const pending = readPendingStep(await handle.describe());
   if (!pending) return 'waiting';
   const { step, attempt, lastFailure } = pending;
-  // That a conversion is not finished is no failure worth showing.
+  // An unfinished conversion is no failure worth showing.
   if (lastFailure === undefined || step === 'converting') return step;
   return `${step} (attempt ${attempt}: ${lastFailure})`;
 }

@@ -27,8 +27,8 @@ import { PipeFolder, spool } from './pipe-folder';
 import { convertOne, type ConvertFlags, type FileOutcome } from './run-job';
 
 /**
- * `fileconv convert` from standard input, to standard output, or both: a job like any other, whose files are in a folder
- * of their own until it has ended and its result is delivered.
+ * `fileconv convert` from standard input, to standard output, or both: an ordinary job, whose files stay in their own folder until it
+ * has ended and its result is delivered.
  */
 export async function convertPiped(
   given: CommandContext,
@@ -80,7 +80,7 @@ export async function convertPiped(
   const settings = { ...flags, app, onExisting, signal, ...(isToStdout && { pipedFrom: result }) };
   const { exitCode, outcome } = await convertOne(context, { input, to, destination: kept ?? result }, settings);
   if (isToStdout && exitCode === exitCodes.ok) return deliver(context, folder, { result, signal });
-  // A suspect result is in the folder, and paid for.
+  // Keeps a suspect result, which is in the folder and paid for.
   if (hasEnded(outcome) && !(isToStdout && outcome.status === 'suspect')) await folder.remove();
   return exitCode;
 }
@@ -111,7 +111,7 @@ function refuseMisuse(
     throw usage('Standard input is a terminal. Pipe a file into the command, or name one in place of -.');
 }
 
-/** As it is checked before it is read, so that its own file is not replaced where it is redirected from one. */
+/** `/dev/stdin` is checked like a file before it is read, so that a result never replaces the file that stdin is redirected from. */
 function stdinAs(format: string): TypedInput {
   return { file: 'standard input', location: '/dev/stdin', extension: extensionFromName(format) };
 }
@@ -121,13 +121,13 @@ function uploadLimit(context: CommandContext, app: string): number | undefined {
   return context.config.values.service.maxUploadBytes;
 }
 
-/** Tells one content of a file from another; of what only a worker can look at, every one is another. */
+/** Identifies a version of a file. If only a worker can look at it, every call counts as a new version. */
 async function stampOf(context: CommandContext, { location }: TypedInput): Promise<string> {
   const found = isUri(location) ? undefined : await filesOf(context).look(toUri(location));
   return found?.kind === 'file' ? found.stamp : randomUUID();
 }
 
-/** After a failure with an unknown outcome the same command again may still find a result. */
+/** After an unknown outcome, the same command may still find a result. */
 function hasEnded({ status, error }: FileOutcome): boolean {
   return status !== 'unfinished' && error?.code !== 'OUTCOME_UNKNOWN';
 }
@@ -148,7 +148,7 @@ async function deliver(
     if (systemErrorCode(error) !== 'EPIPE') {
       throw explainStdout(error as Error, 'The same command again delivers the result.');
     }
-    // Whether it had read enough or died, nobody knows, and the result is paid for.
+    // The reader may have had enough or have died; the result is paid for, so keep it.
     output.say(
       `The reader of standard output ended before it had all. The result is ${result}; the same command again delivers it.`,
     );

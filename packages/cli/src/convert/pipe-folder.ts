@@ -9,14 +9,14 @@ import { makeFolder, syncFolder } from 'temporal-file-conversion/storage';
 import { CommandError } from '../command-error';
 import { isAlive } from '../stack/asked-to-end';
 
-/** What the job of a killed command has left may still be wanted for so long. */
+/** How long files of a killed command's job are kept, since they may still be wanted. */
 const keptForMs = 30 * 24 * 60 * 60_000;
 const ownerPrefix = 'owner-';
 const unsettledPrefix = 'new-';
 
 /**
- * Holds what is piped in, and what is to be piped out, for as long as its job may need it: docs/decisions/pipes.md.
- * While the process of a command lives, no other command uses its folder.
+ * Holds piped input and output for as long as the job may need it: docs/decisions/pipes.md.
+ * While a command's process is alive, no other command uses its folder.
  */
 export class PipeFolder {
   #location: string;
@@ -25,7 +25,7 @@ export class PipeFolder {
     this.#location = path.join(pipes, unsettledPrefix + randomUUID());
   }
 
-  /** An empty one below `pipes`, which is made if missing; what nobody can want any more is removed there. */
+  /** Creates an empty folder below `pipes`, which is created if missing. Removes folders there that nobody can want any more. */
   static async create(pipes: string): Promise<PipeFolder> {
     await makeFolder(pipes);
     for (const name of await readdir(pipes)) await removeForgotten(path.join(pipes, name));
@@ -40,8 +40,8 @@ export class PipeFolder {
   }
 
   /**
-   * Names the folder by what is converted. One of this name that an ended command has left takes its place, with all
-   * that its job has done; if a command that runs has it, this one stays apart.
+   * Names the folder by what is converted. If an ended command left a folder of that name, takes it over with its job's files;
+   * if a running command has it, keeps a folder apart.
    */
   async settle(identity: readonly unknown[]): Promise<void> {
     const digest = createHash('sha256').update(JSON.stringify(identity)).digest('hex');
@@ -69,7 +69,7 @@ export class PipeFolder {
   }
 }
 
-/** Whether the folder is this process's now. Of several that try, one has it. */
+/** Makes this process the owner; returns whether it is. Of several that try, one succeeds. */
 async function takeOver(folder: string): Promise<boolean> {
   const owner = await ownerOf(folder);
   if (owner === undefined || isAlive(owner)) return false;
@@ -85,7 +85,7 @@ async function ownerOf(folder: string): Promise<number | undefined> {
   return owner === undefined ? undefined : Number(owner.slice(ownerPrefix.length));
 }
 
-/** What was not read to its end is of no use to any job. */
+/** Incomplete input is of no use to any job, so it is removed at once. */
 async function removeForgotten(folder: string): Promise<void> {
   const owner = await ownerOf(folder);
   const found = await stat(folder).catch(() => undefined);
@@ -94,7 +94,7 @@ async function removeForgotten(folder: string): Promise<void> {
   if (isUnsettled || Date.now() - found.mtimeMs > keptForMs) await removeWhole(folder);
 }
 
-/** At once for others: none finds a folder that is half empty. */
+/** Renames the folder first, so that no other command finds it half empty. */
 async function removeWhole(folder: string): Promise<void> {
   const going = path.join(path.dirname(folder), unsettledPrefix + randomUUID());
   await rename(folder, going);
@@ -102,10 +102,10 @@ async function removeWhole(folder: string): Promise<void> {
 }
 
 /**
- * Writes standard input to a new file, which only this user may read, and to the disk.
- * @param options.maxBytes the most that the service takes, if that is known.
+ * Writes standard input to a new file, readable by this user only, and flushes it to disk.
+ * @param options.maxBytes the service's limit, if known.
  * @returns its SHA-256.
- * @throws CommandError when there is nothing, or more than the service takes.
+ * @throws CommandError if it is empty, or larger than the service takes.
  */
 export async function spool(
   stdin: Readable,

@@ -26,11 +26,11 @@ import { CommandError } from '../command-error';
 export const piped = '-';
 
 export interface TypedInput {
-  /** As it was typed, without the query of a URL: that of a signed one is a secret. */
+  /** As typed, but without the query of a URL, which may be a signature. */
   file: string;
-  /** An absolute path, or a URI, whose file only the worker looks at. */
+  /** An absolute path, or a URI whose file only the worker looks at. */
   location: string;
-  /** Lower-case extension without the dot; empty when there is none. */
+  /** Lower-case extension without the dot; empty if there is none. */
   extension: string;
 }
 
@@ -40,7 +40,7 @@ export interface PlannedResult {
   destination: string;
 }
 
-/** Whether it is a folder or a pattern. What is at a URI only the worker looks at. */
+/** Whether it is a folder or a pattern. For a URI the spelling decides, because only the worker looks there. */
 export async function isSearched(typed: string, cwd: string): Promise<boolean> {
   const location = toLocation(typed, cwd);
   if (isUri(location)) return !isOfWeb(location) && /\/$|[*[{(]/.test(typed);
@@ -48,7 +48,7 @@ export async function isSearched(typed: string, cwd: string): Promise<boolean> {
   return found ? found.isDirectory() : /[*?[{(]/.test(typed);
 }
 
-/** Looks at the file before anything is started. @throws CommandError when it can't be used. */
+/** Checks the file before anything is started. @throws CommandError if it can't be used. */
 export async function checkInput(typed: string, cwd: string): Promise<TypedInput> {
   const location = toLocation(typed, cwd);
   const file = isUri(location) ? withoutSecrets(location) : typed;
@@ -57,7 +57,7 @@ export async function checkInput(typed: string, cwd: string): Promise<TypedInput
   return { file, location, extension: path.extname(nameOf(location)).slice(1).toLowerCase() };
 }
 
-/** A file of a store that is not this machine's disk. @throws CommandError for a `file:` URI that names no path. */
+/** The absolute path or, for a URI of another store, the URI. @throws CommandError for a `file:` URI that names no path. */
 export function toLocation(typed: string, cwd: string): string {
   if (!isUri(typed)) return path.resolve(cwd, typed);
   const uri = escapeQuerySigns(typed);
@@ -89,7 +89,7 @@ async function problemOf(file: string): Promise<string | undefined> {
   }
 }
 
-/** `out`: the folder as it was typed; without one, that of the file. @throws CommandError */
+/** `out`: the folder as typed. Default: the file's folder. @throws CommandError */
 export function destinationOf(
   { file, location }: TypedInput,
   { cwd, out, extension }: { cwd: string; out: string | undefined; extension: string },
@@ -103,8 +103,8 @@ export function destinationOf(
 }
 
 /**
- * Finds what would prevent that a result is written, before anything is started.
- * @param rules.writtenByUs whether the worker writes as this user: only then does it matter what this user may write.
+ * Checks, before anything is started, that the result can be written.
+ * @param rules.writtenByUs whether the worker runs as this user: only then do this user's permissions matter.
  * @throws CommandError
  */
 export async function checkResult(
@@ -128,7 +128,7 @@ export async function checkResult(
       if (error.code === 'DESTINATION_IS_SOURCE') {
         throw unusable(`${input.file} would be replaced by its own result. Choose another folder with --out.`);
       }
-      // A folder that is typed is one, with or without a slash at its end.
+      // A folder was named, perhaps without a trailing slash.
       const isFolder = error.code === 'DESTINATION_IS_DIRECTORY';
       const why = isFolder ? 'it is a folder.' : error.message.slice(error.message.indexOf(': ') + 2);
       throw unusable(
@@ -145,6 +145,6 @@ export function pathFromHere(file: string, cwd: string): string {
   if (isUri(file)) return file;
   const relative = path.relative(cwd, file);
   if (relative === '') return '.';
-  // From far away the absolute path reads better than a row of dots.
+  // From further away the absolute path is easier to read than a row of dots.
   return relative.startsWith(path.join('..', '..')) ? file : relative;
 }

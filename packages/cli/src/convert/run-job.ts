@@ -34,22 +34,22 @@ export interface ConvertFlags extends PolicyFlags {
 export interface ConvertSettings extends ConvertFlags {
   app: string;
   onExisting: OnExisting;
-  /** The place of a result that is to be written to standard output. */
+  /** The path of a result that will be written to standard output. */
   pipedFrom?: string;
   signal: AbortSignal;
 }
 
-/** How the file ended: the document of `--json`. */
+/** The outcome for a file: the document of `--json`. */
 export interface FileOutcome {
   file: string;
   to: string;
-  /** `suspect`: it failed its check, and `output` is beside its destination; `unfinished`: the command was interrupted before, and the conversion goes on without it. */
+  /** `suspect`: the result failed its check and is kept as `output`; `unfinished`: the command was interrupted, the job goes on. */
   status: 'converted' | 'skipped' | 'failed' | 'suspect' | 'unfinished';
   workflowId?: string;
-  /** An earlier command had started the job. */
+  /** An earlier command started the job. */
   joined?: true;
   output?: OutputFile & { path: string };
-  /** Until the end of the job, or of the command. */
+  /** Time until the end of the job, or of the command. */
   seconds: number;
   possiblyChargedTwice?: boolean;
   possiblyChargedExtra?: number;
@@ -58,7 +58,7 @@ export interface FileOutcome {
   error?: { code: string; message: string };
 }
 
-/** Starts the job of a single result, or joins it, waits for it, and tells how it ended. */
+/** Starts or joins the job of a single result, waits for it, and reports the outcome. */
 export async function convertOne(
   context: CommandContext,
   planned: PlannedResult,
@@ -136,7 +136,7 @@ function placed(output: OutputFile) {
   return { output: { ...output, path: pathOf(output.uri) } };
 }
 
-/** In terms of what was typed: paths instead of URIs, and the file as it was named. `place`: of a result that is not at its destination. */
+/** Explains a failure with paths instead of URIs, as typed. `place`: URI of a result that is not at its destination. */
 export function explainFailure(
   { code, message }: { code: string; message: string },
   { input, to, destination }: PlannedResult,
@@ -150,12 +150,12 @@ export function explainFailure(
   return { code, message: `${input.file} → ${to}: ${text}` };
 }
 
-/** `place`: of the result, if it is not for standard output. */
+/** `place`: path of the result, unless it goes to standard output. */
 function announce({ output }: CommandContext, outcome: FileOutcome, place: string | undefined): void {
   const { file, status, output: result, error, seconds } = outcome;
   if (!output.json) {
     if (status === 'converted' && result) {
-      // Whether standard output takes it is not known yet.
+      // The write to standard output may still fail.
       const target = place === undefined ? 'is converted' : `→ ${place}`;
       output.print(printable(`${file} ${target} (${fileSize(result.bytes)}, ${seconds.toFixed(1)} s)`));
     }

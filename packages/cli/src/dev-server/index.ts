@@ -1,4 +1,4 @@
-/** Finds, obtains and runs a Temporal dev server, so that nothing has to be installed first. */
+/** Finds or downloads a Temporal dev server and runs it, so that users need not install one. */
 export { defaultCacheDir, obtainTemporalCli } from './obtain';
 export type { ObtainOptions } from './obtain';
 export { tryProcessLock } from './process-lock';

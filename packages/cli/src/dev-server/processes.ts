@@ -11,8 +11,8 @@ interface CommandOptions {
 }
 
 /**
- * What the command printed. No shell; the command is killed when the signal fires.
- * @throws Error of one line when it could not be started, ended with another code than 0, or took too long.
+ * Runs a command without a shell and returns what it printed. The command is killed when the signal fires.
+ * @throws Error of one line if it could not be started, ended with a code other than 0, or took too long.
  */
 export async function runCommand(file: string, args: string[], options: CommandOptions): Promise<string> {
   const { env, timeoutMs, signal } = options;
@@ -23,7 +23,7 @@ export async function runCommand(file: string, args: string[], options: CommandO
   } catch (error) {
     signal?.throwIfAborted();
     const failure = error as ExecFileException;
-    // What fails before it is started has printed nothing.
+    // There is no stderr if the command could not be started.
     throw new Error(explain(file, failure, failure.stderr ?? ''), { cause: error });
   }
 }
@@ -38,14 +38,14 @@ function explain(file: string, error: ExecFileException, stderr: string): string
   return `${file} ${ending}${line ? `: ${line.trim()}` : ''}`;
 }
 
-/** The command line of a process; `undefined` when there is no such process, or only its zombie. */
+/** The command line of a process; `undefined` if there is no such process or only its zombie. */
 export async function commandLineOf(pid: number): Promise<string | undefined> {
   if (process.platform === 'linux') {
     const text = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
     return text === '' ? undefined : text.replaceAll('\0', ' ');
   }
   try {
-    // `ps` needs nothing of the environment but a PATH to be found on.
+    // `ps` needs no variable except PATH.
     const env = { PATH: '/bin:/usr/bin' };
     const text = await runCommand('ps', ['-ww', '-o', 'command=', '-p', String(pid)], { env, timeoutMs: 5_000 });
     return text.trim() === '' || text.includes('<defunct>') ? undefined : text.trim();
@@ -57,7 +57,7 @@ export async function commandLineOf(pid: number): Promise<string | undefined> {
 type TemporalServerErrorCode =
   'BINARY_UNAVAILABLE' | 'BINARY_UNUSABLE' | 'LOCK_UNUSABLE' | 'START_FAILED' | 'DATABASE_DAMAGED';
 
-/** What goes wrong while a Temporal binary is obtained or a server is run; `code` is stable. */
+/** A failure to obtain a Temporal binary or to run a server; `code` is stable. */
 export class TemporalServerError extends Error {
   override readonly name = 'TemporalServerError';
 

@@ -12,9 +12,9 @@ export interface RunningTemporalServer {
   readonly address: string;
   readonly uiUrl?: string | undefined;
   readonly pid: number;
-  /** Kills the server: its database is as durable as its answers, and to end by itself would take it a second. */
+  /** Kills the server. Nothing is lost, since its database is durable once it answers, and a graceful shutdown takes a second. */
   stop(): Promise<void>;
-  /** Resolves, never rejects, when the server has ended, whoever ended it. */
+  /** Resolves when the server has ended, for whatever reason; never rejects. */
   readonly exited: Promise<ServerExit>;
 }
 
@@ -24,8 +24,8 @@ export interface ServerExit {
 }
 
 /**
- * Ends the server that an earlier process started on this database and left behind when it was killed. Its state is in the database.
- * It is known by its process id and its command line, since ids are given out again.
+ * Ends the server that a killed process started on this database and left behind. Its state is in the database. Identified by process
+ * id and command line, because process ids are reused.
  * @returns whether there was one.
  */
 export async function endLeftOverServer(dbFilename: string): Promise<boolean> {
@@ -47,17 +47,17 @@ export async function endLeftOverServer(dbFilename: string): Promise<boolean> {
   return isLeft;
 }
 
-/** Which process serves a database file: it stands beside the file, for whoever comes after a crash. */
+/** Id of the process that serves a database file; stored beside the file for the next start after a crash. */
 export function readServerPid(dbFilename: string): number | undefined {
   try {
-    // Never written, or cut short by a crash: nothing is left over then.
+    // An empty or torn file is from a crash that left no server.
     return Number(readFileSync(pidFile(dbFilename), 'utf8')) || undefined;
   } catch {
     return undefined;
   }
 }
 
-/** Synchronous: between the server's start and this line no other code may run, else a crash could lose the process. */
+/** Synchronous, because a crash between the server's start and this write would lose track of the process. */
 export function writeServerPid(dbFilename: string, pid: number): void {
   writeFileSync(pidFile(dbFilename), `${pid}\n`);
 }
@@ -66,7 +66,7 @@ export function removeServerPid(dbFilename: string): void {
   rmSync(pidFile(dbFilename), { force: true });
 }
 
-/** A setting that the server does not know: its command line tells whose it is, whatever folder it runs in. */
+/** A setting that the server ignores. It marks the command line with the database, whatever folder the server runs in. */
 export function databaseMark(dbFilename: string): string {
   return `fileconv.database=${JSON.stringify(dbFilename)}`;
 }
@@ -78,13 +78,13 @@ function pidFile(dbFilename: string): string {
 const probeDelayMs = 20;
 const callTimeoutMs = 5_000;
 
-/** Resolves when the server answers gRPC and the namespace is there, with our search attributes and retention: its own is a day. */
+/** Resolves once the server answers gRPC and has the namespace, with our search attributes and retention (its default is a day). */
 export async function untilReady(address: string, namespace: string, signal: AbortSignal): Promise<void> {
-  // gRPC waits a second before it tries a refused port again; a bare TCP probe notices the listener at once.
+  // gRPC waits a second before it retries a refused port; a TCP probe notices the listener at once.
   while (!(await accepts(address))) await sleep(probeDelayMs, undefined, { signal });
   signal.throwIfAborted();
-  // Lazy, because what listens there may be anything, and `connect` cannot be given up while it waits.
-  // Nor through a proxy, which gRPC takes for the whole of the network: it is on this machine.
+  // Lazy, because anything may listen there, and a waiting `connect` can't be aborted.
+  // No proxy, which gRPC would use even for this machine.
   const connection = Connection.lazy({ address, channelArgs: { 'grpc.enable_http_proxy': 0 } });
   try {
     await connection.withAbortSignal(signal, async () => {
@@ -107,7 +107,7 @@ async function knowsNamespace(connection: Connection, namespace: string): Promis
     );
     return true;
   } catch {
-    // The port opens a moment before the services behind it do. The caller's deadline ends this.
+    // The port opens a moment before the services behind it. The caller's deadline bounds the retries.
     return false;
   }
 }

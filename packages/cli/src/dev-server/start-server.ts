@@ -14,33 +14,33 @@ import type { RunningTemporalServer, ServerExit } from './running-server';
 
 export interface ServerOptions {
   cliPath: string;
-  /** Variables of the server's process. Its `GOGC` and `GOMEMLIMIT`, if given, replace ours. */
+  /** Environment of the server process. `GOGC` and `GOMEMLIMIT` in it override ours. */
   env: Variables;
-  /** State is kept here over restarts. Default: in memory, gone when the server ends. */
+  /** Keeps the state across restarts. Default: in memory, lost when the server ends. */
   dbFilename?: string | undefined;
-  /** `off`: a power cut may cost the database, as it may that of a benchmark. Default `full`. */
+  /** `off`: a power cut may corrupt the database, which a benchmark can afford. Default `full`. */
   synchronous?: 'full' | 'off' | undefined;
-  /** Default: a free one. */
+  /** Default: a free port. */
   port?: number | undefined;
-  /** `false`: no UI. Default: a free one. */
+  /** `false`: no UI. Default: a free port. */
   uiPort?: number | false | undefined;
-  /** The codec server that decrypts payloads for the UI. Default: none. */
+  /** URL of the codec server that decrypts payloads for the UI. Default: none. */
   uiCodecEndpoint?: string | undefined;
   /** Default `default`. */
   namespace?: string | undefined;
-  /** Settings of the server beside ours: names, and values as JSON. */
+  /** Dynamic configuration that adds to or overrides ours: names, and values as JSON. */
   dynamicConfig?: Readonly<Record<string, string>> | undefined;
-  /** Default: a temporary file that is removed with the server. */
+  /** Default: a temporary file that is removed when the server stops. */
   logFile?: string | undefined;
-  /** Called when the server's process has been started, which does not answer yet. */
+  /** Called once the server process has started, before it answers. */
   onSpawn?: (() => void) | undefined;
-  /** Ends a start under way; it does not end a server that has started. */
+  /** Aborts the start; has no effect on a server that has started. */
   signal?: AbortSignal | undefined;
-  /** How long a start may take. Default 60,000. */
+  /** Time limit of the start. Default 60,000. */
   timeoutMs?: number | undefined;
   /**
-   * `true`: a process group of its own, so that Ctrl-C at the terminal reaches only this process, which can then let its
-   * worker finish before it calls `stop()`. Default `false`: Ctrl-C ends the server too.
+   * `true`: its own process group, so that Ctrl-C at the terminal reaches only this process, which can let its worker
+   * finish before it calls `stop()`. Default `false`: Ctrl-C ends the server too.
    */
   ownProcessGroup?: boolean | undefined;
 }
@@ -51,10 +51,10 @@ const panic = /^\s*(panic|fatal error): /m;
 const defaultStartTimeoutMs = 60_000;
 
 /**
- * A Temporal dev server that answers and knows our search attributes. It runs until `stop()`, also beyond this process when that one is
- * killed: the next start on its database ends it. Whoever starts one holds a lock, so that no other process has one there.
+ * A Temporal dev server that answers and knows our search attributes. It runs until `stop()`, even if this process is killed; the next
+ * start on its database then ends it. The caller must hold a lock, so that no other process runs a server there.
  *
- * @throws TemporalServerError `START_FAILED`, with the last lines of the server's log, when it ends or does not answer.
+ * @throws TemporalServerError `START_FAILED`, with the last lines of the server's log, if it ends or does not answer.
  */
 export async function startTemporalServer(options: ServerOptions): Promise<RunningTemporalServer> {
   const { dbFilename } = options;
@@ -68,14 +68,14 @@ export async function startTemporalServer(options: ServerOptions): Promise<Runni
       return await startOnce(options);
     } catch (error) {
       if (!(error instanceof TemporalServerError) || attempt === startAttempts) throw error;
-      // A port that we chose ourselves can be taken by somebody else before the server binds it. The server chooses some for its parts
-      // too, which another server may choose at the same time, and panics when it finds none.
+      // Another program can take the port that we chose before the server binds it. The server also chooses internal ports, which
+      // another server may choose at the same time, and panics if it gets none.
       if (!error.message.includes('address already in use') && !panic.test(error.message)) throw error;
     }
   }
 }
 
-/** Asked beforehand: a program that listens but speaks no gRPC would keep the check of readiness waiting. */
+/** Checked first, because a program that listens but speaks no gRPC would block the readiness check. */
 async function refuseTakenPorts({ port, uiPort }: ServerOptions): Promise<void> {
   for (const wanted of [port, uiPort]) {
     if (wanted === undefined || wanted === false || (await isPortFree(wanted))) continue;
@@ -95,15 +95,15 @@ async function startOnce(options: ServerOptions): Promise<RunningTemporalServer>
   const uiUrl = uiPort === false ? undefined : `http://${ip}:${uiPort}`;
   const log = await openServerLog(options.logFile);
 
-  // A bare name is looked for on PATH; any other is meant from here, not from the database's folder.
+  // A bare name is looked up on PATH; a path is relative to this process, not to the database's folder.
   const program = options.cliPath.includes(path.sep) ? path.resolve(options.cliPath) : options.cliPath;
-  // The database holds names of files, and failures: for its owner alone. The server makes it, and takes no file that is there already.
+  // The database holds file names and failures, so only its owner may read it. By umask, because the server must create it itself.
   const umask = process.umask(0o077);
   const child = spawn(program, argumentsOf(options, { port, uiPort, dbFilename }), {
     stdio: ['ignore', log.handle.fd, log.handle.fd],
     detached: options.ownProcessGroup ?? false,
     ...(dbFilename !== undefined && { cwd: path.dirname(dbFilename) }),
-    // It does not start for a user whom the system can't name, as in a container.
+    // The server does not start if the user has no name, as in a container.
     env: { ...goRuntime, USER: 'fileconv', ...options.env },
   });
   process.umask(umask);
@@ -132,26 +132,26 @@ async function startOnce(options: ServerOptions): Promise<RunningTemporalServer>
 
 /** Dynamic configuration of the dev server: names, and values as JSON. */
 const dynamicConfig = {
-  // It has an HTTP API on a random port beside gRPC, which any web page could ask to start jobs. No host of this name exists.
+  // The server's HTTP API on a random port would let any web page start jobs. No host has this name.
   'frontend.httpAllowedHosts': '["nobody.invalid"]',
-  // Its query for due timers reads again whatever is due and not yet deleted. It deletes every 30 s, and later than that while it may
-  // not ask for more: under load each of 16 queries a second then takes 15 ms.
+  // The query for due timers rereads those not yet deleted. The server deletes every 30 s, and later while its polls are
+  // rate-limited: under load each of 16 queries a second then takes 15 ms.
   'history.timerProcessorUpdateAckInterval': '"1s"',
   'history.timerProcessorMaxPollRPS': 60,
-  // Without it the server looks after its timers once a second, so that a retry after 50 ms comes after a second.
+  // By default timers are checked once a second, so a retry after 50 ms would come after a second.
   'history.timerProcessorMaxTimeShift': '"10ms"',
-  // It keeps 128,000 workflows in memory by default, of which most have ended.
+  // The default keeps 128,000 workflows in memory, most of them ended.
   'history.hostLevelCacheMaxSize': 2_000,
-  // It ignores fairness keys unless told: ten jobs of one app then wait for the hundreds of another.
+  // Off by default: ten jobs of one app would wait for hundreds of another.
   'matching.enableFairness': true,
-  // Of the four parts that a task queue has by default, each takes turns and counts its rate limit by itself, and hands on to the others.
+  // By default a task queue has four partitions, which forward tasks to each other and each count the rate limit alone.
   'matching.numTaskqueueReadPartitions': 1,
   'matching.numTaskqueueWritePartitions': 1,
-  // Programs may call the Nexus service without a workflow (examples/standalone-nexus): off by default.
+  // Off by default: lets programs call the Nexus service without a workflow (examples/standalone-nexus).
   'nexusoperation.enableStandalone': true,
 };
 
-/** The server collects its garbage a third as often as by default, until it has taken half a gibibyte. */
+/** Fewer garbage collections, a third of the default, up to a heap of half a gibibyte. */
 const goRuntime = { GOGC: '300', GOMEMLIMIT: '512MiB' };
 
 function argumentsOf(
@@ -161,9 +161,9 @@ function argumentsOf(
   const args = ['server', 'start-dev', '--ip', ip, '--port', String(chosen.port)];
   args.push(...(chosen.uiPort === false ? ['--headless'] : ['--ui-port', String(chosen.uiPort)]));
   if (chosen.dbFilename !== undefined) {
-    // As durable as the rollback journal that is the default, at twice the speed. `synchronous` stays full: an acknowledged history
-    // event that a power cut takes back could lead to a second, paid submit.
-    // Only its name, since the server runs in its folder: it takes this for a URI, in which %, # and ? of a path mean something else.
+    // WAL is as durable as the default rollback journal and twice as fast. `synchronous` stays full: if a power cut undid an
+    // acknowledged history event, a submit could be repeated and paid twice.
+    // Only the file name, since the server runs in the folder: it parses this as a URI, where %, # and ? have other meanings.
     args.push('--db-filename', path.basename(chosen.dbFilename), '--sqlite-pragma', 'journal_mode=WAL');
     args.push('--dynamic-config-value', databaseMark(chosen.dbFilename));
     if (options.synchronous === 'off') args.push('--sqlite-pragma', 'synchronous=off');
@@ -186,7 +186,7 @@ async function untilStarted(
   const settled = new AbortController();
   const timeout = AbortSignal.timeout(timeoutMs);
   const signals = [settled.signal, timeout, ...(options.signal ? [options.signal] : [])];
-  // Both are raced as values: the one that loses must not end as an unhandled rejection.
+  // Raced as values, so that the loser does not become an unhandled rejection.
   const ready = untilReady(server.address, options.namespace ?? 'default', AbortSignal.any(signals)).then(
     () => undefined,
     (error: unknown) => ({ error }),
@@ -228,7 +228,7 @@ function databaseDamaged(dbFilename: string, reason: string): TemporalServerErro
 
 async function whenExited(child: ChildProcess): Promise<ServerExit> {
   return await new Promise((resolve) => {
-    // 'error' comes alone when the binary cannot be started at all.
+    // If the binary can't be started, 'error' comes without 'exit'.
     child.once('error', () => child.pid === undefined && resolve({ code: null, signal: null }));
     child.once('exit', (code, signal) => resolve({ code, signal }));
   });
@@ -239,22 +239,22 @@ type ServerLog = Awaited<ReturnType<typeof openServerLog>>;
 const tailLines = 8;
 
 /**
- * Where a server's output goes. A file, not a pipe: the server may outlive us, and a pipe without a reader ends it. The log of the run
- * before stays beside it as `<file>.previous`; without a wanted file there is one that goes with the server.
+ * The file for a server's output. Not a pipe, because the server may outlive us, and a pipe without a reader would end it. The log of
+ * the previous run is kept as `<file>.previous`; without `wanted`, the file is temporary and removed with the server.
  */
 async function openServerLog(wanted?: string) {
   const folder = wanted === undefined ? await mkdtemp(path.join(os.tmpdir(), 'temporal-server-')) : undefined;
   const file = wanted ?? path.join(folder ?? '', 'temporal.log');
   await makeFolder(path.dirname(file));
   await rename(file, `${file}.previous`).catch(() => undefined);
-  // Exclusively, so that no link is followed.
+  // Exclusive, so that no link is followed.
   const handle = await open(file, 'ax', 0o600);
   return {
     handle,
     async tail(): Promise<string[]> {
       const text = await readFile(file, 'utf8').catch(() => '');
       const lines = text.split('\n').filter((line) => line.trim() !== '');
-      // The reason is above the stack.
+      // A panic's reason is above its stack.
       const panicked = lines.findIndex((line) => panic.test(line));
       return panicked === -1 ? lines.slice(-tailLines) : lines.slice(panicked, panicked + tailLines);
     },
@@ -265,15 +265,15 @@ async function openServerLog(wanted?: string) {
   };
 }
 
-/** Ports that were chosen in this process: two parts of a stack never get the same one, though nothing listens there yet. */
+/** Ports already chosen in this process: no two parts of a stack get the same one, even before anything listens. */
 const chosen = new Set<number>();
 
-/** Below the ports that systems give to connections, and to whoever listens anywhere: there one stays free until it is used. */
+/** Below the ephemeral ports of the systems, so that a chosen port stays free until it is used. */
 const [firstPort, endOfPorts] = [12_000, 30_000];
 
 /**
- * A port of 127.0.0.1 on which nothing listens now. Another process can take it before it is used: whoever uses it must
- * be ready to try another one.
+ * A port of 127.0.0.1 on which nothing listens now. Another process may take it before it is used, so the caller must be ready to
+ * try another.
  */
 export async function freePort(): Promise<number> {
   for (let attempt = 1; ; attempt += 1) {
@@ -297,7 +297,7 @@ async function isPortFree(port: number): Promise<boolean> {
   );
 }
 
-/** `preferred`, or another port when something listens there. */
+/** `preferred`, or another port if something listens there. */
 export async function portNear(preferred: number): Promise<number> {
   if (!(await isPortFree(preferred))) return freePort();
   chosen.add(preferred);

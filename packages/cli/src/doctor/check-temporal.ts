@@ -110,7 +110,7 @@ async function checkWorkers(client: Client, taskQueue: string): Promise<PartFind
   return ok(part, `${workers.length} on task queue ${taskQueue}: ${workers.join(', ')}${apart}`);
 }
 
-/** Undefined when there are keys, or none are asked for. */
+/** Undefined if the keys are usable, or none are configured. */
 async function unusableKeys(context: CommandContext): Promise<PartFinding | undefined> {
   try {
     await readEncryptionKeys(context);
@@ -121,7 +121,7 @@ async function unusableKeys(context: CommandContext): Promise<PartFinding | unde
   }
 }
 
-/** Whether the newest job can be read with the keys of this machine. No finding when nothing is encrypted. */
+/** Whether this machine's keys can read the newest job. No finding if nothing is encrypted. */
 async function checkEncryption(context: CommandContext, client: Client): Promise<PartFinding[]> {
   let isSeen = false;
   try {

@@ -29,7 +29,7 @@ export function broken(part: string, says: string, cure: string): PartFinding {
   return { part, status: 'broken', says, cure };
 }
 
-/** By an error whose first sentence tells the problem, and the others what to do. */
+/** A finding from an error whose first sentence is the problem and the rest the cure. */
 export function brokenBy(part: string, error: unknown, otherCure: string): PartFinding {
   const [, says = reasonOf(error), cure = otherCure] = /^(.+?)\. (.+)$/.exec(reasonOf(error)) ?? [];
   return broken(part, says, cure);
@@ -67,13 +67,13 @@ export async function checkService(context: CommandContext, app: string): Promis
   return ok(part, `${baseUrl} answers and accepts the token`);
 }
 
-/** That it knows no such task proves that it knows the app and its token; `NOT_FOUND` means that the address is wrong. */
+/** An unknown task proves that the service knows the app and its token; `NOT_FOUND` means that the address is wrong. */
 function provesAccount(error: ConversionApiError): boolean {
   const errorClass = lookUpErrorCode(error.code)?.class;
   return errorClass === 'chain' || (errorClass === 'caller' && error.code !== 'NOT_FOUND' && !isAboutApp(error));
 }
 
-/** A malformed App ID is refused before the token is checked. */
+/** A malformed App ID is refused before the token is checked, so this proves nothing. */
 function isAboutApp({ code, message }: ConversionApiError): boolean {
   return code.endsWith('_DATA_KEY') && /\bdata key app\b/i.test(message);
 }
@@ -94,7 +94,7 @@ function describe(part: string, error: ConversionApiError, where: { app: string;
   return broken(part, reasonOf(error), cure);
 }
 
-/** Only its host: a proxy's URL may hold a password. */
+/** Names only the proxy's host, because its URL may hold a password. */
 function throughProxy({ env }: CommandContext, url: string): string {
   const proxy = proxyFor(new URL(url), env);
   return proxy ? ` (through the proxy ${proxy.host}, which the environment names)` : '';
@@ -104,7 +104,7 @@ const callbacksPart = 'callbacks';
 const timeoutMs = 10_000;
 const nobody = { workflowId: 'fileconv-doctor', nonce: '00000000-0000-4000-8000-000000000000' };
 
-/** Sends a signed callback for a job that does not exist to where services reach the receiver: from this machine, not from theirs. */
+/** Sends a signed callback for a nonexistent job to the receiver's address, but from this machine, not from the services'. */
 export async function checkCallbacks(context: CommandContext): Promise<PartFinding> {
   const { callbacks, state } = context.config.values;
   const { publicBaseUrl, embeddedBaseUrl } = callbacks;
@@ -182,7 +182,7 @@ export async function checkEngines(context: CommandContext): Promise<PartFinding
   ];
 }
 
-/** One finding for each folder that may be on a disk of its own. */
+/** One finding per folder that may be on its own disk. */
 export async function checkDisk({ config }: CommandContext): Promise<PartFinding[]> {
   const { state, service } = config.values;
   const ofState = roomIn(state.dir, service, 'or keep the state elsewhere: FILECONV_STATE_DIR');

@@ -29,30 +29,30 @@ export interface TypedPair {
   to: string;
 }
 
-/** What a service converts, as the CLI asks before it starts anything. */
+/** Questions about a service's conversions, asked before anything is started. */
 export interface FormatLookup {
   target(format: string): Promise<{ extension: string } | undefined>;
-  /** Why it does not convert such files, and what to type next; undefined when it does. */
+  /** Why the service does not convert such files, and what to type next; undefined if it does. */
   whyNot(pair: TypedPair): Promise<string | undefined>;
-  /** What the service itself answers, whatever the files are called. */
+  /** The service's own answer, independent of file names. */
   answerAboutPair(pair: { input: string; output: string }): ReturnType<typeof answerAboutPair>;
   inputs(): Promise<Format[]>;
-  /** All targets, or those of one input format; undefined when there is no such format. */
+  /** All targets, or those of one input format; undefined if that format is unknown. */
   targets(input?: string): Promise<Format[] | undefined>;
 }
 
-/** What the embedded service converts on this machine, with the engines that its configuration names. */
+/** What the embedded service converts on this machine with the configured engines. */
 export function embeddedCatalog({ config }: Pick<CommandContext, 'config'>): FormatCatalog {
   return new FormatCatalog({ engines: config.values.service.engines });
 }
 
-/** Whether the engines were left out of this installation, as in the image of the worker, and an embedded service runs that may have them. */
+/** Whether this installation has no engines, as in the worker's image, but an embedded service runs that may have them. */
 export async function leavesEnginesToService(context: CommandContext): Promise<boolean> {
   const isInstalled = engines.some(({ needs }) => needs.some((need) => 'npm' in need && isHere(need)));
   return !isInstalled && (await runningServiceUrl(context)) !== undefined;
 }
 
-/** The same for a check. The tables come with this package, so no service has to run. */
+/** The embedded service's answers, from the tables in this package: no service has to run. */
 export function embeddedFormats(catalog = new FormatCatalog()): FormatLookup {
   return {
     target(format) {
@@ -74,7 +74,7 @@ export function embeddedFormats(catalog = new FormatCatalog()): FormatLookup {
   };
 }
 
-/** What the embedded service itself would answer. */
+/** The embedded service's own refusal, if any. */
 function refusalOf(catalog: FormatCatalog, { extension, from, to }: TypedPair): string | undefined {
   try {
     const input = chooseInput(catalog, { named: from, fileName: `file.${extension}` });
@@ -89,8 +89,8 @@ function refusalOf(catalog: FormatCatalog, { extension, from, to }: TypedPair): 
 }
 
 /**
- * What a service says it converts. Every method asks it each time.
- * @param signal ends a question under way.
+ * A service's own answers. Every call asks it again.
+ * @param signal aborts a question in flight.
  * @throws ConversionApiError
  */
 function serviceFormats(api: ConversionApi, signal?: AbortSignal): FormatLookup {
@@ -124,7 +124,7 @@ async function unlessUnknown<T>(answer: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** The extension of results in a format, after a check that the file, if there is one yet, converts, as far as that can be known. */
+/** The extension of results in a format. Checks first, as far as possible, that the file, if there is one yet, converts. */
 export async function settleFormat(
   context: CommandContext,
   app: string,
@@ -136,18 +136,18 @@ export async function settleFormat(
 
 interface FormatQuestion {
   signal?: AbortSignal | undefined;
-  /** A service that can't be reached is only a warning, since nothing is sent to it yet. Default: no. */
+  /** An unreachable service is only a warning, because nothing is sent to it yet. Default: no. */
   mayBeAway?: boolean;
-  /** Whatever keeps it from answering is a failure. Default: a busy service, or one without these endpoints, is a warning. */
+  /** Any failure to answer is an error. Default: a busy service, or one without these endpoints, is a warning. */
   mustAnswer?: boolean;
 }
 
 /**
- * Asks what an app's service converts: the tables of the embedded one where this machine has its engines, without a request, and
- * otherwise the service, which also shows that it is reachable and accepts the token.
+ * Asks what an app's service converts. For the embedded one with engines on this machine, reads the tables without a request;
+ * otherwise asks the service, which also shows that it is reachable and accepts the token.
  *
- * @returns what `ask` returns; undefined, after a warning, when nothing could be found out: the jobs will find out themselves.
- * @throws CommandError, of which `INTERRUPTED` when the signal aborts; whatever `ask` throws.
+ * @returns what `ask` returns; undefined, after a warning, if that could not be found out: the jobs will.
+ * @throws CommandError, `INTERRUPTED` if the signal aborts; whatever `ask` throws.
  */
 export async function withFormats<T>(
   context: CommandContext,
@@ -183,7 +183,7 @@ interface WantedFormat {
   to: string;
 }
 
-/** @returns the extension of the results. @throws CommandError about a file that it does not convert. */
+/** @returns the extension of the results. @throws CommandError if the service does not convert the file. */
 async function checkFormat(lookup: FormatLookup, { input, from, to }: WantedFormat): Promise<string> {
   const target = await lookup.target(to);
   if (!target) throw new CommandError('FORMAT_UNUSABLE', [await unknownTarget(lookup, to)]);
@@ -199,7 +199,7 @@ async function checkFormat(lookup: FormatLookup, { input, from, to }: WantedForm
 
 function cureOf(file: string): string {
   if (/^https?:/i.test(file)) return 'Download it to a file whose name has one, and convert that.';
-  // A bucket without the slash behind it.
+  // A bucket without the trailing slash.
   return /^[a-z][a-z0-9+.-]*:\/\/[^/]+$/i.test(file)
     ? `All that it holds: ${file}/`
     : `Rename it, for example to ${file}.md.`;

@@ -20,7 +20,7 @@ import { Closing } from '../stack/closing';
 import { connectionOptions } from '../stack/open-temporal';
 import { openDataConverter, readConfiguredSecret } from './secrets';
 
-/** Key and URL of the callbacks that a worker asks services for; undefined when the configuration names no URL. */
+/** Key and URL for the callbacks that a worker requests; undefined if the configuration names no URL. */
 export async function callbackSettings(context: CommandContext): Promise<CallbackSettings | undefined> {
   const { publicBaseUrl, embeddedBaseUrl } = context.config.values.callbacks;
   if (publicBaseUrl === undefined && embeddedBaseUrl === undefined) return undefined;
@@ -29,8 +29,8 @@ export async function callbackSettings(context: CommandContext): Promise<Callbac
 }
 
 /**
- * A receiver that signals the jobs of one Temporal. While that can't be reached it runs and answers 503.
- * @throws CommandError that says what keeps it from listening.
+ * A receiver that signals the jobs of one Temporal. While Temporal can't be reached, it runs and answers 503.
+ * @throws CommandError that says why it can't listen.
  */
 export async function openReceiver(
   context: CommandContext,

@@ -7,13 +7,13 @@ import { byLoopbackNumber } from '../config/value-types';
 
 export interface CodecServerOptions {
   codec: PayloadCodec;
-  /** Origins of the UIs that may ask, for example `https://temporal.example.com`; asked for each request. */
+  /** Origins of the UIs with access, for example `https://temporal.example.com`; read for each request. */
   uiOrigins: () => readonly string[];
-  /** Whoever asks must send it: `Authorization: Bearer <token>`. Default: nobody needs one. */
+  /** Token that requests must send: `Authorization: Bearer <token>`. Default: none. */
   token?: string;
   host?: string;
   port?: number;
-  /** What an operator should know. Never a payload, a key or a token. */
+  /** Receives messages for the operator, never a payload, key or token. */
   log?: (line: string) => void;
 }
 
@@ -22,7 +22,7 @@ export interface CodecServer {
   close(): Promise<void>;
 }
 
-/** A page of a history: the UI sends all of its payloads at once, and base64 makes them a third larger. */
+/** Fits a page of a history: the UI sends all its payloads at once, and base64 makes them a third larger. */
 const maxBodyBytes = 32 * 1024 * 1024;
 const requestTimeoutMs = 30_000;
 const closeGraceMs = 2_000;
@@ -34,12 +34,12 @@ const refusals: Readonly<Record<number, string>> = {
 };
 
 /**
- * Encrypts and decrypts payloads for the Temporal UI and CLI, by Temporal's protocol of codec servers: `POST /decode` and `POST /encode` with
- * `{"payloads": [...]}` are answered with the same. What is refused says why in `message`.
+ * Encrypts and decrypts payloads for the Temporal UI and CLI by Temporal's codec server protocol: `POST /decode` and `POST /encode`
+ * take and return `{"payloads": [...]}`. A refusal gives the reason in `message`.
  */
 export async function startCodecServer(options: CodecServerOptions): Promise<CodecServer> {
   const { codec, token, log = () => undefined } = options;
-  // A UI of this machine is opened by either name.
+  // Users open a local UI as localhost or 127.0.0.1.
   const isAllowed = (origin: string) => options.uiOrigins().map(byLoopbackNumber).includes(byLoopbackNumber(origin));
   const server = fastify({ logger: false, bodyLimit: maxBodyBytes, requestTimeout: requestTimeoutMs });
   let closing = false;
@@ -60,7 +60,7 @@ export async function startCodecServer(options: CodecServerOptions): Promise<Cod
     if (token === undefined || request.url === '/healthz' || knows(request, token)) done();
     else void refuse(reply, 401, 'a token is needed: Authorization: Bearer <token>');
   });
-  // A connection that is kept alive would keep the server alive too.
+  // A keep-alive connection would keep the server alive.
   server.addHook('onSend', (_request, reply, _payload, done) => {
     if (closing) void reply.header('connection', 'close');
     done();
@@ -92,14 +92,14 @@ export async function startCodecServer(options: CodecServerOptions): Promise<Cod
     url,
     async close() {
       closing = true;
-      // Node does not limit how long the connections of a server that closes may take to send a request, and browsers open some to spare.
+      // Node sets no time limit for open connections of a closing server, and browsers open spare ones.
       const cut = setTimeout(() => server.server.closeAllConnections(), closeGraceMs);
       await server.close();
       clearTimeout(cut);
     },
   };
 
-  /** What can't be decrypted stays as it is beside what can. @throws DecryptionError where nothing can */
+  /** Leaves payloads that can't be decrypted unchanged. @throws DecryptionError if none can be. */
   async function decode(payloads: Payload[]): Promise<Payload[]> {
     const failures: DecryptionError[] = [];
     const decoded = await Promise.all(

@@ -21,13 +21,13 @@ export function isEncrypting({ config }: CommandContext): boolean {
   return keyEnv !== undefined || keyFile !== undefined;
 }
 
-/** The data converter of every client and worker. Without keys it still says why an encrypted payload can't be read. */
+/** The data converter of every client and worker. Without keys it still explains why an encrypted payload can't be read. */
 export async function openDataConverter(context: CommandContext): Promise<DataConverter> {
   const keys = await readEncryptionKeys(context);
   return keys ? createEncryptedDataConverter(keys) : createPlainDataConverter();
 }
 
-/** Undefined when encryption is off. @throws CommandError */
+/** Undefined if encryption is off. @throws CommandError */
 export async function readEncryptionKeys(context: CommandContext): Promise<EncryptionKeys | undefined> {
   const { keyEnv: variable, keyFile: file } = context.config.values.encryption;
   const what = 'The encryption keys';
@@ -42,8 +42,8 @@ export async function readEncryptionKeys(context: CommandContext): Promise<Encry
 }
 
 /**
- * A codec server with the configured keys, for the configured UI and that of a stack.
- * @throws CommandError also when encryption is off.
+ * A codec server with the configured keys, for the configured UI and a stack's own UI.
+ * @throws CommandError also if encryption is off.
  */
 export async function openCodecServer(
   context: CommandContext,
@@ -57,7 +57,7 @@ export async function openCodecServer(
     ]);
   }
   const token = await readToken(context);
-  // Loaded here: most commands serve nothing.
+  // Lazy: most commands serve nothing.
   const { EncryptionCodec } = await import('temporal-file-conversion/encryption');
   const { startCodecServer } = await import('./codec-server.js');
   return startCodecServer({
@@ -86,7 +86,7 @@ async function readToken(context: CommandContext): Promise<string | undefined> {
 interface ConfiguredSecret {
   /** Begins a sentence: `The callback key`. */
   what: string;
-  /** The beginning of the keys that say where it is: `callbacks.key`, of `callbacks.key_env` and `callbacks.key_file`. */
+  /** Prefix of the keys: `callbacks.key` for `callbacks.key_env` and `callbacks.key_file`. */
   at: string;
   variable: string | undefined;
   file: string | undefined;
@@ -95,13 +95,13 @@ interface ConfiguredSecret {
 
 type FoundSecret = Promise<{ text: string; place: string } | undefined>;
 
-/** Secrets read so far, by place: each is read, and warned about, once. */
+/** Secrets read so far, by prefix: each is read, and warned about, only once. */
 const read = new WeakMap<CommandContext['secrets'], Map<string, FoundSecret>>();
 
 /**
- * The text of a secret, which is masked in logs from then on, and where it was; undefined when the configuration does not say. Warns
- * about a file that others can read.
- * @throws CommandError also when both keys are there.
+ * The text and place of a secret, which is masked in logs from then on; undefined if none is configured. Warns about a file that others
+ * can read.
+ * @throws CommandError also if both keys are set.
  */
 export function readConfiguredSecret(context: CommandContext, secret: ConfiguredSecret): FoundSecret {
   const known = read.get(context.secrets) ?? new Map<string, FoundSecret>();
@@ -132,7 +132,7 @@ async function findSecret(
 
 const makeSecret = 'make one: echo "whsec_$(openssl rand -base64 32)", readable by you only';
 
-/** The listener that a worker notifies. @throws CommandError when the secret can't be read or used. */
+/** The listener that a worker notifies. @throws CommandError if the secret can't be read or used. */
 export async function notifySettings(context: CommandContext): Promise<NotifySettings> {
   const { url, secretEnv: variable, secretFile: file, events, allowedHosts } = context.config.values.notify;
   const what = 'The secret of notices';

@@ -9,7 +9,7 @@ export interface OwnAddress {
   /** Section of the configuration that the address comes from. */
   section: 'worker' | 'service' | 'callbacks';
   key: 'metrics_address' | 'health_address';
-  /** `127.0.0.1:9465` or `[::1]:9465`; port 0: any free one. Whether others may reach it was checked before. */
+  /** `127.0.0.1:9465` or `[::1]:9465`; port 0: any free one. Loading the configuration has checked whether it may be public. */
   address: string;
 }
 
@@ -20,8 +20,8 @@ interface Answer {
 }
 
 /**
- * @param routes what is answered to GET by path; a rejection becomes HTTP 500.
- * @throws CommandError that says which key to change when the process can't listen there.
+ * @param routes answers to GET by path; a rejection becomes HTTP 500.
+ * @throws CommandError that says which key to change if the process can't listen there.
  */
 export async function serveAt(
   { section, key, address }: OwnAddress,
@@ -43,7 +43,7 @@ export async function serveAt(
   try {
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
-      // 80 is the port that a URL leaves out.
+      // A URL drops its default port 80.
       server.listen({ host: hostname.replace(/[[\]]/g, ''), port: port === '' ? 80 : Number(port) }, resolve);
     });
   } catch (error) {
@@ -62,7 +62,7 @@ export async function serveAt(
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
-        // A scraper simply asks again.
+        // Scrapers simply retry.
         server.closeAllConnections();
       }),
   };
@@ -76,7 +76,7 @@ export async function openHealth(
   return address === undefined ? undefined : startHealthEndpoint({ section, address });
 }
 
-/** What keeps a process from taking work, in a few words; undefined when nothing does. */
+/** What keeps a process from taking work, in a few words; undefined if nothing does. */
 type FindObstacle = () => Promise<string | undefined>;
 
 export interface HealthEndpoint {
@@ -87,7 +87,7 @@ export interface HealthEndpoint {
 }
 
 /**
- * Liveness and readiness: `/readyz` answers 503 with the reason while the process starts, drains, or lacks something that it needs.
+ * Liveness and readiness: `/readyz` answers 503 with the reason while the process starts, drains, or lacks a dependency.
  * The endpoint does not keep the process alive.
  */
 export async function startHealthEndpoint(where: Pick<OwnAddress, 'section' | 'address'>): Promise<HealthEndpoint> {
@@ -98,11 +98,11 @@ export async function startHealthEndpoint(where: Pick<OwnAddress, 'section' | 'a
     {
       '/healthz': () => Promise.resolve(inJson(200, { status: 'ok' })),
       async '/readyz'() {
-        // Whatever goes wrong here must not end the process.
+        // An error in a probe must not end the process.
         const found = await Promise.resolve()
           .then(findObstacle)
           .catch(() => "it can't tell");
-        // It may have been asked to end meanwhile.
+        // Draining may have begun meanwhile.
         const because = isDraining ? 'it is draining' : found;
         if (because === undefined) return inJson(200, { status: 'ready' });
         return inJson(503, { status: 'notReady', because });
@@ -125,7 +125,7 @@ function inJson(status: number, body: Record<string, string>): Answer {
 const timeoutMs = 2_000;
 const validForMs = 1_000;
 
-/** Whether Temporal answers. It is asked at most once a second, however many probes come. */
+/** Whether Temporal answers. Asks at most once a second, however many probes come. */
 export function createTemporalObstacle(connection: ConnectionLike): FindObstacle {
   let last: { found: Promise<string | undefined>; validUntil: number } | undefined;
   const ask = () =>

@@ -13,7 +13,7 @@ import path from 'node:path';
 import { systemErrorCode } from 'temporal-file-conversion/messages';
 import { CommandError } from '../command-error';
 
-/** A log file to append to. Lines are there at once, also those before a crash; a full disk costs the log, and ends nothing. */
+/** Appends to a log file. Writes are synchronous, so the last lines before a crash are kept. A full disk loses lines, no more. */
 export function openLogFile(file: string): { write(line: string): boolean; close(): void } {
   let handle: number | undefined = openForLog(file);
   return {
@@ -27,13 +27,13 @@ export function openLogFile(file: string): { write(line: string): boolean; close
     },
     close() {
       if (handle !== undefined) closeSync(handle);
-      // Its number may be another file's by the time that somebody logs a last line.
+      // The descriptor may be reused by the time of a late write.
       handle = undefined;
     },
   };
 }
 
-/** For its owner alone. A link is not followed: it could lead to any file of the user. */
+/** Only the owner can read it. Follows no link, which could lead to any file of the user. */
 export function openForLog(file: string): number {
   try {
     return openSync(file, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
@@ -44,18 +44,18 @@ export function openForLog(file: string): number {
   }
 }
 
-/** A log and the one before it take twice that. */
+/** Limit of a log file; with its predecessor it takes twice that. */
 export const maxLogBytes = 16 * 1024 * 1024;
 const checkMs = 60_000;
 
-/** Keeps the logs of a folder small, for as long as the returned function is not called. */
+/** Keeps the logs of a folder small until the returned function is called. */
 export function boundLogs(folder: string, intervalMs = checkMs): () => void {
   cutLogs(folder);
   const timer = setInterval(() => cutLogs(folder), intervalMs).unref();
   return () => clearInterval(timer);
 }
 
-/** What has grown too long becomes the log before; whoever writes goes on at the beginning, for it appends. */
+/** Copies a log that is too long and truncates it; writers append, so they go on at the beginning. */
 function cutLogs(folder: string): void {
   for (const name of readdirSync(folder)) {
     const file = path.join(folder, name);
@@ -65,7 +65,7 @@ function cutLogs(folder: string): void {
       copyFileSync(file, `${file}.previous`, constants.COPYFILE_EXCL);
       truncateSync(file);
     } catch (error) {
-      // No room for a copy: then there is none for a longer log either.
+      // Without room for a copy there is none for a longer log either.
       if (['ENOSPC', 'EDQUOT'].includes(systemErrorCode(error) ?? '')) truncateSync(file);
     }
   }

@@ -3,14 +3,14 @@ import type { CommandContext } from '../command-context';
 import type { Output, OutputStream } from '../output/output';
 
 /**
- * The log of a process that runs until it is asked to end, as `[log]` of the configuration wants it.
+ * The log of a long-running process, configured by `[log]`.
  * @param where.stream default: stderr.
  */
 export async function openLog(
   context: CommandContext,
   { process, stream }: { process: 'worker' | 'service' | 'callbacks'; stream?: OutputStream },
 ): Promise<Log> {
-  // Loaded here: a command that ends by itself writes no log.
+  // Lazy: short-lived commands write no log.
   const { createProcessLog } = await import('./process-log.js');
   const { level } = context.config.values.log;
   const { secrets, stderr } = context;
@@ -19,7 +19,7 @@ export async function openLog(
 }
 
 /**
- * What a running process says to a person. Unless stderr is a terminal, this goes into the log, so that stderr holds nothing but log
+ * Messages of a running process to a person. Unless stderr is a terminal they go into the log, so that stderr has only log
  * lines.
  */
 export function runningOutput(context: CommandContext, log: Log): Pick<Output, 'say' | 'warn'> {
@@ -27,7 +27,7 @@ export function runningOutput(context: CommandContext, log: Log): Pick<Output, '
   return { say: (text) => log(text), warn: (text) => log(text, { level: 'warn' }) };
 }
 
-/** For people on a terminal; anything else may be read by programs. */
+/** Text on a terminal; otherwise JSON, since programs may read it. */
 function logFormat({ stderr }: CommandContext): 'json' | 'text' {
   return stderr.isTTY === true ? 'text' : 'json';
 }

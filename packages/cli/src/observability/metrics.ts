@@ -2,7 +2,7 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 import type { ReceiverMetrics } from 'temporal-file-conversion/callbacks';
 import { serveAt, type OwnAddress } from './health';
 
-/** The metrics of the process itself, at an address of its own: those who may send callbacks or conversions need not see them. */
+/** Metrics of the process, at a separate address: clients that send callbacks or conversions need not see them. */
 export async function openMetrics(
   where: Pick<OwnAddress, 'section' | 'address'>,
 ): Promise<{ registry: Registry; close: () => Promise<void> }> {

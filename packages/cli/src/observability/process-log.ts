@@ -11,7 +11,7 @@ interface ProcessLogOptions {
   stream: { write(line: string): unknown };
 }
 
-/** The log of a process: a line for each event, without the secrets. A field `time` (ISO 8601) is the event's own. */
+/** The log of a process: a line per event, with secrets masked. A field `time` (ISO 8601) replaces the current time. */
 export function createProcessLog({ process: name, level, format, secrets, stream }: ProcessLogOptions): Log {
   const logger = pino(
     {
@@ -23,7 +23,7 @@ export function createProcessLog({ process: name, level, format, secrets, stream
     },
     {
       write(json: string) {
-        // The whole line once more: a message may quote a secret that is in no field of that kind.
+        // Masks the whole line too: a message may quote a secret that is in no redacted field.
         const line = secrets.apply(json);
         stream.write(format === 'json' ? line : textLine(line));
       },

@@ -2,28 +2,28 @@ import { SecretSpellings } from 'temporal-file-conversion/messages';
 
 export const mask = '********';
 
-/** Places that hold secrets, whatever their values. Each pattern keeps what comes before the secret. */
+/** Patterns of places that hold secrets. Each keeps what comes before the secret. */
 const usualPlaces: readonly RegExp[] = [
   /(\bbearer\s+)[^\s"'\\,;<>]+/gi,
-  // The end of a signed callback URL, or a token of a like shape: the signature has 43 characters.
+  // The end of a signed callback URL, or a similar token; the signature has 43 characters.
   /(^|[^\w.-])[\w-]{2,}\.[\w-]{1,128}\.[\w-]{43}(?![\w-])/g,
   /(https?:\/\/[^\s"'\\?#]*\?)[^\s"'\\]+/gi,
   /(https?:\/\/)[^\s"'\\/@]+(?=@)/gi,
 ];
 
-/** Masks secrets in lines of JSON: those that it was given, and what looks like one. */
+/** Masks secrets in lines of JSON: known secrets, and text that looks like one. */
 export class SecretMask {
   readonly #secrets = new Set<string>();
   #spellings = new SecretSpellings([]);
 
-  /** From now on this text is masked wherever it stands in a line, however it is spelled. */
+  /** Masks this text from now on, wherever it is in a line and however it is escaped. */
   hide(secret: string): void {
     if (this.#secrets.has(secret)) return;
     this.#secrets.add(secret);
     this.#spellings = new SecretSpellings(this.#secrets);
   }
 
-  /** Hides each word of a text of secrets, and of `id:key` the key alone as well. */
+  /** Hides each word of a text with secrets; of `id:key`, also the key alone. */
   hideWords(text: string): void {
     for (const word of text.split(/\s+/)) {
       this.hide(word);
@@ -37,7 +37,7 @@ export class SecretMask {
   }
 }
 
-/** Fields that hold a secret by their name, at the top of a line or one level below. */
+/** Names of fields with secrets, at the top level of a line or one level below. */
 export const secretFields: readonly string[] = [
   'token',
   'appToken',

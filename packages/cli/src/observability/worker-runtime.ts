@@ -8,7 +8,7 @@ import type { Log, LogFields, LoggedError, LogLevel } from 'temporal-file-conver
 import { z } from 'zod';
 import { CommandError } from '../command-error';
 
-/** From a request on loopback to a job that waits a week for vCredits. */
+/** Buckets range from a loopback request to a job that waits a week for vCredits. */
 const requestBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 const phaseBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 3_600, 21_600, 86_400, 604_800];
 const waitBuckets = [0.001, 0.01, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 3_600, 86_400];
@@ -19,15 +19,15 @@ interface WorkerRuntimeOptions {
   metricsAddress: string | undefined;
 }
 
-/** Call it before anything else of the SDK is used: a process has one runtime, and one that is there, as when a start is tried again, stays. */
+/** Must run before any other use of the SDK: a process has one runtime. An existing one stays, as when a start is retried. */
 export function installWorkerRuntime({ log, level, metricsAddress }: WorkerRuntimeOptions): void {
-  // Below this level the native part logs what it processes, not what it does.
+  // Below this level the native part logs the data that it processes.
   const core = level === 'debug' || level === 'trace' ? 'INFO' : 'WARN';
   try {
     Runtime.install({
-      // Signals are the command's: a worker drains when it is closed.
+      // The command handles signals: a worker drains when it is closed.
       shutdownSignals: [],
-      // Often, so that a worker that was killed is soon known to be gone: nobody waits for it.
+      // Frequent, so that a killed worker is soon known to be gone.
       workerHeartbeatInterval: '10 s',
       logger: createTemporalLogger(log),
       telemetryOptions: {
@@ -37,7 +37,7 @@ export function installWorkerRuntime({ log, level, metricsAddress }: WorkerRunti
     });
   } catch (error) {
     if (error instanceof IllegalStateError) return;
-    // The native part throws errors with nothing but a message.
+    // Errors of the native part have only a message.
     const reason = error instanceof Error ? error.message : String(error);
     if (metricsAddress === undefined) throw error;
     const problem = `The worker's metrics can't be told at ${metricsAddress}: ${reason}. Give this worker another address (FILECONV_WORKER_METRICS_ADDRESS), or leave worker.metrics_address out.`;
@@ -59,7 +59,7 @@ function prometheusAt(bindAddress: string) {
 }
 
 const intervalMs = 15_000;
-/** More than one, because one may be dying, or serve no metrics. */
+/** Number of workers that report the count. More than one, because one may be dying, or serve no metrics. */
 const counters = 3;
 
 const none = { running: 0, parked: 0 };
@@ -73,9 +73,9 @@ interface WatchOptions {
 }
 
 /**
- * Keeps the number of open jobs in a gauge, as the server counts them: a worker knows only those that it has just worked on.
- * While the server can't tell, the gauge keeps its value; without the search attributes there is no gauge. Of the workers on a task
- * queue the first few by identity count; one that no longer does tells 0.
+ * Keeps a gauge of open jobs as the server counts them, because a worker knows only those that it worked on recently.
+ * If the server does not answer, the gauge keeps its value; without the search attributes there is no gauge. Only the first few
+ * workers of a task queue, by identity, count; one that no longer does reports 0.
  */
 export async function watchJobs({ client, taskQueue, identity, apps, signal }: WatchOptions): Promise<void> {
   const { name, description } = workerMetrics.jobs;
@@ -96,18 +96,18 @@ export async function watchJobs({ client, taskQueue, identity, apps, signal }: W
 }
 
 /**
- * What the Temporal SDK, workflows and activities say, as lines of a log. Of their fields only ids, numbers and errors are kept: at
- * level `trace` the SDK also logs whole activations with the payloads of jobs.
+ * Logs messages of the Temporal SDK, workflows and activities. Keeps only ids, numbers and errors of their fields: at level
+ * `trace` the SDK also logs whole activations with the payloads of jobs.
  */
 export function createTemporalLogger(write: Log): DefaultLogger {
-  /** Runs that logged their failure themselves, in more detail than the SDK will. */
+  /** Runs that logged their own failure, in more detail than the SDK will. */
   const toldRuns = new Set<unknown>();
   return new DefaultLogger('TRACE', ({ level, message, timestampNanos, meta = {} }) => {
     const { runId } = meta;
     if (message === jobFailedMessage) toldRuns.add(runId);
     const isTold = message === 'Workflow failed' && toldRuns.delete(runId);
     write(message, {
-      // The SDK keeps lines for a moment to bring them into their order.
+      // The event's time, because the SDK delays lines to sort them.
       time: new Date(Number(timestampNanos / 1_000_000n)).toISOString(),
       ...fieldsOf(meta),
       level: isTold ? 'debug' : (level.toLowerCase() as Lowercase<typeof level>),
@@ -115,7 +115,7 @@ export function createTemporalLogger(write: Log): DefaultLogger {
   });
 }
 
-/** Whoever has a task token may complete the activity. */
+/** `taskToken` is a secret: its holder may complete the activity. */
 const dropped = new Set(['taskToken', 'isLocal']);
 
 function fieldsOf(meta: LogMetadata): LogFields {
@@ -142,7 +142,7 @@ function fieldsOf(meta: LogMetadata): LogFields {
 const deepestCause = 5;
 const detailsSchema = z.object({ httpStatus: z.number(), endpoint: z.string(), taskId: z.string() }).partial();
 
-/** Properties that an error of any class, from any copy of a package, may have. */
+/** Properties that an error may have, whatever its class or package copy. */
 interface ErrorParts {
   name?: unknown;
   message?: unknown;
@@ -153,7 +153,7 @@ interface ErrorParts {
   details?: unknown;
 }
 
-/** Names and messages of an error and its causes. The stack only of unexpected errors: a failure with a code says what happened. */
+/** Names and messages of an error and its causes. Only unexpected errors get a stack: a failure with a code explains itself. */
 function toLoggedError(error: unknown, { hasStack = false, depth = 0 } = {}): LoggedError {
   if (typeof error !== 'object' || error === null) return { type: typeof error, message: String(error) };
   const { name, message, stack, cause, type }: ErrorParts = error;
@@ -167,7 +167,7 @@ function toLoggedError(error: unknown, { hasStack = false, depth = 0 } = {}): Lo
   };
 }
 
-/** The outermost one. By name, since a failure from the workflow sandbox is of another copy of the class. */
+/** The outermost one. Matched by name, because a failure from the workflow sandbox has another copy of the class. */
 function applicationFailureOf(error: unknown, depth = 0): ErrorParts | undefined {
   if (typeof error !== 'object' || error === null || depth > deepestCause) return undefined;
   const parts: ErrorParts = error;

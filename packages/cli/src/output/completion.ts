@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 
-/** Each asks `fileconv complete` with the words up to the cursor, and completes names of files where that has nothing to say. */
+/** Each asks `fileconv complete` with the words up to the cursor, and falls back to file names. */
 export const completionScripts: Readonly<Record<string, string>> = {
   bash: `_fileconv() {
   mapfile -t COMPREPLY < <(fileconv complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)

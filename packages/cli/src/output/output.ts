@@ -9,26 +9,26 @@ export interface Output {
   readonly quiet: boolean;
   readonly verbose: boolean;
   readonly colors: ReturnType<typeof createColors>;
-  /** A result: what `command > file` keeps. */
+  /** Prints a result, which `command > file` keeps. */
   print(text: string): void;
   printJson(value: unknown): void;
-  /** What a command ends with: the document of `--json`, or the text for a person. */
+  /** Prints a command's final result: the document of `--json`, or the text for a person. */
   result(value: unknown, text: string): void;
   /** News for a person; silent with `--json`. */
   say(text: string): void;
   warn(text: string): void;
   fail(text: string): void;
-  /** Replaces the lines that the last call showed; only on a terminal. */
+  /** Replaces the lines of the last call; only on a terminal. */
   live(lines: readonly string[]): void;
   readonly isLive: boolean;
   readonly columns: number;
 }
 
-/** `process.stdout` and `process.stderr`, or what a test has in their place. */
+/** `process.stdout` or `process.stderr`, or a test's replacement. */
 export type OutputStream = Pick<NodeJS.WritableStream, 'write'> &
   Partial<Pick<WriteStream, 'isTTY' | 'columns' | 'rows'>>;
 
-/** Takes back the `^C` that the terminal echoes in front of the cursor, also when it comes while a command ends by itself. */
+/** Erases the `^C` that the terminal echoes before the cursor, even if it comes while a command ends. */
 export const eraseEcho = '\r  \r';
 
 interface OutputOptions {
@@ -48,7 +48,7 @@ export function createOutput({ json, quiet = false, verbose = false, stdout, std
   const stderrColors = createColors(stderr.isTTY === true && mayColor);
   let shown: readonly string[] = [];
 
-  /** Written before any other text: removes the live lines. */
+  /** Removes the live lines; must precede any other text. */
   function clearing(): string {
     const up = shown.length;
     shown = [];
@@ -66,7 +66,7 @@ export function createOutput({ json, quiet = false, verbose = false, stdout, std
   }
   function write(text: string): void {
     const before = clearing();
-    // On a terminal in one write, so that no echo of a Ctrl-C comes between the two.
+    // On a terminal in one write, so that the echo of Ctrl-C can't come in between.
     if (before !== '' && stdout.isTTY !== true) stderr.write(before);
     stdout.write(`${stdout.isTTY === true ? before : ''}${text}\n`);
   }
@@ -95,12 +95,12 @@ export function createOutput({ json, quiet = false, verbose = false, stdout, std
     fail: (text) => note(`${stderrColors.red('error:')} ${printableLines(text)}`),
     live(lines) {
       if (!isLive) return;
-      // More lines than the terminal has could not be taken back.
+      // Lines beyond the terminal's height could not be erased.
       const wanted = lines
         .slice(0, Math.max(1, sizeOr(24, stderr.rows) - 1))
         .map((line) => fit(printable(line), columns()));
       if (wanted.length === shown.length && wanted.every((line, index) => line === shown[index])) return;
-      // One write for the whole picture, so that it does not flicker.
+      // One write, so that the picture does not flicker.
       stderr.write(clearing() + wanted.map((line) => `${stderrColors.dim(line)}\n`).join(''));
       shown = wanted;
     },

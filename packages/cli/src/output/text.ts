@@ -6,7 +6,7 @@ export function printableLines(text: string): string {
 
 const escape = '\u001b';
 
-/** The same for lines that we have coloured. */
+/** Like `printableLines`, but keeps our own colours. */
 export function printableColored(text: string): string {
   const parts = text.split(new RegExp(`(${escape}\\[\\d+m)`));
   return parts.map((part, index) => (index % 2 === 0 ? printableLines(part) : part)).join('');
@@ -22,14 +22,14 @@ function graphemesOf(text: string): string[] {
 const wide =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u;
 
-/** Columns that a text takes. Close enough to cut lines: terminals themselves disagree on the rest. */
+/** Display width of a text. Good enough to cut lines: terminals themselves disagree on the rest. */
 export function columnsOf(text: string): number {
   let columns = 0;
   for (const grapheme of graphemesOf(text)) columns += wide.test(grapheme) ? 2 : 1;
   return columns;
 }
 
-/** The text, cut to the room that there is; `…` marks the cut. */
+/** Cuts the text to the columns; `…` marks the cut. */
 export function fit(text: string, columns: number): string {
   if (columnsOf(text) <= columns) return text;
   let kept = '';
@@ -42,7 +42,7 @@ export function fit(text: string, columns: number): string {
   return columns < 1 ? '' : `${kept}…`;
 }
 
-/** The text cut in its middle, so that the ends, which tell names apart, stay. */
+/** Cuts the text in the middle, and keeps the ends, which distinguish names. */
 export function fitMiddle(text: string, columns: number): string {
   if (columnsOf(text) <= columns) return text;
   const head = graphemesOf(text);
@@ -51,7 +51,7 @@ export function fitMiddle(text: string, columns: number): string {
   return fit(head.join(''), columns - columnsOf(tail)) + tail;
 }
 
-/** A table without borders, easy to copy or to cut into columns. A cell may have several lines, and any text. */
+/** A table without borders, easy to copy or cut into columns. Cells may have several lines and any text. */
 export function formatTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [head, ...rows].flatMap(linesOf);
   const widths = head.map((_, column) =>
@@ -68,8 +68,8 @@ function linesOf(row: readonly string[]): string[][] {
 }
 
 /**
- * A time for a person, local and in UTC (as in files and `--json`): `2026-11-21 10:25:18 (09:25:18 UTC)`. Only one where both are
- * the same. `isBrief` leaves out today's date.
+ * A time for a person, local and in UTC (as in files and `--json`): `2026-11-21 10:25:18 (09:25:18 UTC)`. Shown once if both are
+ * equal. `isBrief` leaves out today's date.
  */
 export function bothTimes(at: number | Date, { isBrief = false }: { isBrief?: boolean } = {}): string {
   const [here, utc] = [localTime(at), shownTime(at)];
@@ -85,7 +85,7 @@ function localTime(at: number | Date): string {
   return shownTime(date.getTime() - date.getTimezoneOffset() * 60_000);
 }
 
-/** Columns of a table with times: this machine's beside UTC, where they differ. */
+/** Column heads for times: local and UTC, or one if they are equal. */
 export function timeHeads(name: string): string[] {
   return isUtc() ? [`${name} (UTC)`] : [`${name} (HERE)`, `${name} (UTC)`];
 }

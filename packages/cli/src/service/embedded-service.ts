@@ -7,15 +7,15 @@ import { recordFile } from '../stack/stack-record';
 
 const schema = z.object({
   pid: z.int(),
-  /** Process ids are unique only within it, and containers may share a data folder. */
+  /** Process ids are unique only within a namespace, and containers may share a data folder. */
   pidNamespace: z.string(),
   url: z.url().refine((url) => isLoopback(new URL(url).hostname)),
 });
 const serviceRecord = recordFile('service.json', schema);
 
 /**
- * The URL of the embedded service of this configuration: as recorded by what runs on its folder, otherwise as configured
- * explicitly. Undefined without either: another user's service may listen at the default port.
+ * The URL of this configuration's embedded service: as recorded by the service that runs on its data folder, else as configured
+ * explicitly. Undefined otherwise, because another user's service may listen at the default port.
  */
 export async function embeddedServiceUrl(context: CommandContext): Promise<string | undefined> {
   const { origins } = context.config;
@@ -24,7 +24,7 @@ export async function embeddedServiceUrl(context: CommandContext): Promise<strin
   return running ?? (isSpelledOut ? configuredServiceUrl(context) : undefined);
 }
 
-/** URL of the service that runs on the data folder of this configuration, by itself or in a stack. */
+/** URL of the service that runs on this configuration's data folder, alone or in a stack. */
 export async function runningServiceUrl({ config }: Pick<CommandContext, 'config'>): Promise<string | undefined> {
   const record = await serviceRecord.read(config.values.service.dataDir);
   return record && (record.pidNamespace !== pidNamespace() || isAlive(record.pid)) ? record.url : undefined;
@@ -35,7 +35,7 @@ export function configuredServiceUrl({ config }: Pick<CommandContext, 'config'>)
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** Call it once the service listens. Writes `<data>/service.json`. */
+/** Writes `<data>/service.json`; must be called once the service listens. */
 export function writeServiceRecord(dataDir: string, url: string): Promise<void> {
   return serviceRecord.write(dataDir, { pid: process.pid, pidNamespace: pidNamespace(), url });
 }

@@ -9,7 +9,7 @@ import { type ConfiguredApp, readAppToken } from '../config/app-token';
 import { embeddedApp } from '../config/schema';
 import { embeddedServiceUrl } from './embedded-service';
 
-/** Its token is read when it is needed, and hidden in this process's logs from then on. */
+/** The token is read on demand, and masked in this process's logs from then on. */
 export type CheckedProfile = PluginAppProfile & { token: () => Promise<string> };
 
 export function configuredApps(
@@ -22,7 +22,7 @@ export function configuredApps(
   return Object.fromEntries(profiles);
 }
 
-/** Whether the app is the embedded service's own, without an entry in the configuration that says otherwise. */
+/** Whether the app is the embedded service's own, not overridden in the configuration. */
 export function isEmbedded({ config }: CommandContext, app: string): boolean {
   return app === embeddedApp && !Object.hasOwn(config.values.apps, app);
 }
@@ -57,7 +57,7 @@ function profileOf(
   };
 }
 
-/** A service that is suspended accepts connections and never answers; no person waits longer than this. */
+/** A suspended service accepts connections but never answers; no person should wait longer than this. */
 const answerWithinMs = 10_000;
 
 export interface ServiceProfile {
@@ -68,7 +68,7 @@ export interface ServiceProfile {
 
 /**
  * The profile of an app, with its token.
- * @throws CommandError for an app that nobody configured, or whose token can't be read.
+ * @throws CommandError if the app is not configured or its token can't be read.
  */
 export async function readProfile(context: CommandContext, app: string): Promise<ServiceProfile> {
   const apps = configuredApps(context);
@@ -84,18 +84,18 @@ export async function readProfile(context: CommandContext, app: string): Promise
   return { baseUrl, appId, token: await token() };
 }
 
-/** A connection to an app's service, for the few questions of a command. The caller closes it. */
+/** A connection to an app's service for a command's few questions. The caller closes it. */
 export async function openApi(context: CommandContext, app: string): Promise<{ api: ConversionApi; baseUrl: string }> {
   const profile = await readProfile(context, app);
   const { connectSeconds, headersSeconds } = context.config.values.timeouts;
   const headersMs = Math.min(headersSeconds * 1_000, answerWithinMs);
   const timeouts = { connectMs: connectSeconds * 1_000, headersMs, bodyMs: answerWithinMs };
-  // Loaded here: the tables of the embedded service are asked without a request.
+  // Lazy: the embedded service's tables are read without a request.
   const { createConversionApi } = await import('temporal-file-conversion/http');
   return { api: createConversionApi({ ...profile, timeouts }), baseUrl: profile.baseUrl };
 }
 
-/** @throws CommandError `SERVICE_UNREACHABLE` when none runs. */
+/** @throws CommandError `SERVICE_UNREACHABLE` if none runs. */
 async function runningEmbedded(context: CommandContext): Promise<CheckedProfile> {
   const url = await embeddedServiceUrl(context);
   if (url !== undefined) return embeddedProfile(context, url);
@@ -105,7 +105,7 @@ async function runningEmbedded(context: CommandContext): Promise<CheckedProfile>
   ]);
 }
 
-/** What a person can do about a failed request; undefined for failures that may pass: a busy service, a time-out. */
+/** What a person can do about a failed request; undefined for failures that may pass, such as a busy service or a timeout. */
 export function explainServiceFailure(
   error: ConversionApiError,
   { app, baseUrl }: { app: string; baseUrl: string },
@@ -132,7 +132,7 @@ export function explainServiceFailure(
   return undefined;
 }
 
-/** A web server that is no conversion service answers with a bare status, without an error of the API. */
+/** A web server that is no conversion service answers with a bare status, without an API error. */
 function isPageNotThere({ code, httpStatus = 0 }: ConversionApiError): boolean {
   return code === `HTTP_${httpStatus}` && httpStatus >= 400 && httpStatus < 500 && ![408, 429].includes(httpStatus);
 }

@@ -2,7 +2,7 @@ import { systemErrorCode } from 'temporal-file-conversion/messages';
 import type { ProcessContext } from '../command-context';
 import { eraseEcho } from '../output/output';
 
-/** Aborts when this process is asked to end: SIGTERM, Ctrl-C, or its terminal's end. */
+/** Aborts when this process is asked to end: by SIGTERM, Ctrl-C, or the end of its terminal. */
 export function untilAskedToEnd({ process, stderr }: Pick<ProcessContext, 'process' | 'stderr'>): AbortSignal {
   const controller = new AbortController();
   const end = () => controller.abort();

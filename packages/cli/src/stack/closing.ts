@@ -1,4 +1,4 @@
-/** What has been opened; the last is closed first, since it may need the others. */
+/** Closes what was opened in reverse order, since later resources may need earlier ones. */
 export class Closing {
   readonly #closers: (() => unknown)[] = [];
 
@@ -6,7 +6,7 @@ export class Closing {
     this.#closers.push(close);
   }
 
-  /** A second call changes nothing. */
+  /** Safe to repeat. */
   async close(): Promise<void> {
     for (let close = this.#closers.pop(); close; close = this.#closers.pop()) await close();
   }

@@ -9,14 +9,14 @@ const askEveryMs = 1_000;
 interface Followed<Result> {
   stack: StackInUse;
   read: () => Promise<Result>;
-  /** An error that tells how the work itself has ended. */
+  /** Whether the error is the outcome of the work itself. */
   isEnd: (error: unknown) => boolean;
   signal: AbortSignal;
 }
 
 /**
- * A result of long work; while Temporal is away, the command waits for it. The record of this folder's stack says where it is: at an
- * address that it does not name, somebody else may answer, who does not know the work.
+ * Reads the result of long work and waits while Temporal is away. Fails if this folder's stack restarts at another address, because
+ * the old one may by then be another server that does not know the work.
  */
 export async function readFollowing<Result>(
   context: CommandContext,

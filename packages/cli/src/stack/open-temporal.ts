@@ -10,25 +10,25 @@ import { isAlive } from './asked-to-end';
 import { retriesThatEndQuietly } from './quiet-retries';
 import { isOfStack, readLiveStack, readStackHolder, readStackRecord, type StackRecord } from './stack-record';
 
-/** A Temporal in use by a command, whoever runs it and the processes beside it. */
+/** A Temporal that a command uses, whoever runs it. */
 export interface StackInUse {
   client: Client;
   taskQueue: string;
   address: string;
   namespace: string;
-  /** It is one of this machine, which a stack runs. */
+  /** A stack on this machine runs it. */
   isLocal: boolean;
-  /** Base URL of the Temporal UI, without a slash at its end; undefined when it is not known. */
+  /** Base URL of the Temporal UI, without a trailing slash; undefined if unknown. */
   uiUrl?: string | undefined;
   /** Whether unfinished jobs continue when this command ends. */
   outlivesCommand: boolean;
-  /** Runs requests to Temporal; those that still wait when the stack is closed, such as for a job's result, are aborted. */
+  /** Runs requests to Temporal. `close` aborts those in flight, such as a wait for a job's result. */
   untilClosed<T>(run: () => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
 /**
- * Connects to the Temporal that runs, for a command that starts none. The caller closes it.
+ * Connects to a running Temporal, for a command that starts none. The caller closes the connection.
  * @throws CommandError `TEMPORAL_UNREACHABLE`
  */
 export async function openTemporal(context: CommandContext): Promise<StackInUse> {
@@ -36,7 +36,6 @@ export async function openTemporal(context: CommandContext): Promise<StackInUse>
   return connect(context, target, { taskQueue: context.config.values.worker.taskQueue, stack });
 }
 
-/** Runs what a command asks the Temporal that runs, and closes the connection. */
 export async function withTemporal<T>(context: CommandContext, run: (temporal: StackInUse) => Promise<T>): Promise<T> {
   const temporal = await openTemporal(context);
   try {
@@ -47,8 +46,8 @@ export async function withTemporal<T>(context: CommandContext, run: (temporal: S
 }
 
 /**
- * Finds the Temporal for a command that starts none: somebody's own, or one of this machine, with the stack that runs it.
- * @throws CommandError `TEMPORAL_UNREACHABLE` where none is named and no stack runs: at the usual port may be that of another folder.
+ * Finds the Temporal for a command that starts none: the user's own, or that of this machine's stack, together with the stack.
+ * @throws CommandError `TEMPORAL_UNREACHABLE` if none is named and no stack runs: the default port may belong to another folder's stack.
  */
 export async function findTemporal(
   context: CommandContext,
@@ -76,12 +75,12 @@ async function whyNoStack(context: CommandContext): Promise<string> {
 }
 
 const connectTimeoutMs = 10_000;
-/** For a stack whose process runs: the machine is only busy. */
+/** For a stack whose process is alive: the machine is only busy. */
 const busyConnectTimeoutMs = 20_000;
 
 /**
  * Connects to a Temporal.
- * @param rest.stack The one that runs it, as it told of itself; it may have been ended from outside.
+ * @param rest.stack The stack that runs it, according to its record; it may have been killed since.
  * @throws CommandError `TEMPORAL_UNREACHABLE`
  */
 export async function connect(
@@ -119,27 +118,27 @@ export async function connect(
       try {
         return await connection.withAbortSignal(ending.signal, run);
       } finally {
-        // Ends requests whose answer nobody awaits any more, such as for a job's result.
+        // Aborts requests that nobody awaits any more, such as for a job's result.
         ending.abort();
         running.delete(ending);
       }
     },
     async close() {
-      // A request that outlives its connection would be retried when the server ends, and throw where nothing catches it.
+      // A request that outlives its connection would be retried when the server ends, and throw an uncaught error.
       for (const ending of running) ending.abort();
       await connection.close();
     },
   };
 }
 
-/** Options of a command's own connection, which may be closed while Temporal is away. */
+/** Connection options of a command, which may close its connection while Temporal is away. */
 export function connectionOptions(
   { env }: Pick<CommandContext, 'env'>,
   { connection }: TemporalTarget,
 ): ConnectionOptions {
   return {
     ...connection,
-    // gRPC would take the proxy for HTTPS for itself; `grpc_proxy` asks for one.
+    // gRPC would use the HTTPS proxy; only `grpc_proxy` asks for one.
     channelArgs: env['grpc_proxy'] ? {} : { 'grpc.enable_http_proxy': 0 },
     interceptors: retriesThatEndQuietly(),
   };
@@ -149,7 +148,7 @@ export function isTemporalCloud(address: string): boolean {
   return /\.(tmprl\.cloud|api\.temporal\.io)(:\d+)?$/.test(address);
 }
 
-/** @param rest.reason Empty where there is none to tell. */
+/** @param rest.reason Empty if unknown. */
 export function unreachable(
   { config }: CommandContext,
   { connection, isNamed }: TemporalTarget,
@@ -165,7 +164,7 @@ export function unreachable(
   return new CommandError('TEMPORAL_UNREACHABLE', [problem], { cause: error });
 }
 
-/** Whether TLS is spoken on both sides is what an address that answers nothing leaves open. */
+/** No answer may mean that only one side uses TLS. */
 function adviceOnTls(tls: unknown): string {
   if (!tls) return 'If TLS is spoken there, set TEMPORAL_TLS=true, or tls in the profile of Temporal.';
   return 'If no TLS is spoken there, unset TEMPORAL_TLS and TEMPORAL_API_KEY, or turn tls off in the profile of Temporal.';

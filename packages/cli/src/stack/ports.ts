@@ -9,21 +9,21 @@ const portsSchema = z.object({ temporal: port, temporalUi: port, service: port, 
 type Ports = z.infer<typeof portsSchema>;
 
 export interface StackPorts extends Ports {
-  /** Lets another stack have the well-known ports. */
+  /** Gives up the well-known ports for other stacks. */
   release: () => void;
 }
 
-/** Where the parts of the folder's last stack were: commands that wait for it go on there, and its conversions call back there. */
+/** Ports of the folder's last stack: waiting commands and callbacks of its conversions still use them. */
 const lastPorts = recordFile('ports.json', portsSchema);
 
 const ofTemporal = { temporal: 7233, temporalUi: 8233 };
 
 /**
- * The ports of the configuration, or the well-known ones, as far as they are free; those of the folder's last stack, or others, when
- * another stack of this user has them. Temporal is where it was, since commands wait for it there.
+ * The configured ports, or the well-known ones if they are free. If another stack of this user has those, the ports of the folder's
+ * last stack, or others. Temporal keeps its last port, because commands wait for it there.
  *
- * They are held as long as the stack runs, also while a part is down: two stacks that share a port would hand each other's jobs to
- * their workers.
+ * The ports are held while the stack runs, even while a part is down: two stacks that shared a port would hand their jobs to each
+ * other's workers.
  */
 export async function claimPorts(
   { config, env, homeDir }: Pick<CommandContext, 'config' | 'env' | 'homeDir'>,
@@ -32,13 +32,13 @@ export async function claimPorts(
   const { values, origins } = config;
   const { dir } = values.state;
   const file = path.join(defaultCacheDir(env, homeDir), 'well-known-ports.lock');
-  // Held by another stack, or in a folder that can't be written: any other ports will do.
+  // Another stack has the lock, or its folder is not writable: other ports will do.
   const lock = await tryProcessLock(file).catch(() => undefined);
   const before = await lastPorts.read(dir);
   const choose = async (part: keyof Ports): Promise<number> => {
     const usual = part === 'temporal' || part === 'temporalUi' ? ofTemporal[part] : values[part].port;
     if (usual !== 0 && origins[`${part}.port`] !== undefined) return usual;
-    // A command's receiver leaves the well-known port to the next stack of another folder, which would be called back there.
+    // A command's receiver leaves the well-known port free: the next stack of another folder would get its callbacks there.
     const mayBeUsual = lock !== undefined && usual !== 0 && !(part === 'callbacks' && startedBy === 'command');
     const last = before?.[part];
     const isLastOurs = last !== undefined && (last !== usual || lock !== undefined);

@@ -3,13 +3,13 @@ import { type ConnectionOptions, defaultGrpcRetryOptions, makeGrpcRetryIntercept
 type Interceptor = NonNullable<ConnectionOptions['interceptors']>[number];
 type Call = ReturnType<Interceptor>;
 
-/** Longer than the server lets any request wait. */
+/** Longer than any long poll of the server. */
 const defaultAnswerWithinMs = 60_000;
 
 /**
- * The SDK's retries, for a connection that may be closed while Temporal is away: a retry that comes due afterwards would throw where
- * nothing catches it, and end the command with an unrelated error. Where the network has gone, and no answer comes, each of them would
- * take 45 seconds: a request has so much time for all of them together.
+ * The SDK's retries, for a connection that may be closed while Temporal is away: a retry that is due after the close would throw an
+ * uncaught error and end the command. Without a network each retry would take 45 seconds, so one deadline covers all retries of a
+ * request.
  */
 export function retriesThatEndQuietly({ answerWithinMs = defaultAnswerWithinMs } = {}): Interceptor[] {
   const answerInTime: Interceptor = (options, nextCall) => {
@@ -30,7 +30,7 @@ const endQuietly: Interceptor = (options, nextCall) => {
   }
 };
 
-/** A call that never answers: its caller has gone. */
+/** A call that never answers, because its caller is gone. */
 const neverAnswered = {
   start: () => undefined,
   sendMessage: () => undefined,

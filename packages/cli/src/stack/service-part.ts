@@ -19,10 +19,9 @@ import { openHealth } from '../observability/health';
 import { removeServiceRecord, writeServiceRecord } from '../service/embedded-service';
 import { Closing } from './closing';
 
-/** A conversion service in this process. */
 export interface ServicePart {
   readonly url: string;
-  /** Its own app. */
+  /** App ID of the service's own app. */
   readonly appId: string;
   readonly tokenFile: string;
   close(): Promise<void>;
@@ -33,7 +32,7 @@ export interface ServicePartOptions extends Pick<ConversionServiceOptions, 'expe
   log: Log;
 }
 
-/** @throws CommandError that says what keeps it from starting. */
+/** @throws CommandError that says why it can't start. */
 export async function startService(
   context: CommandContext,
   { port, log, expects }: ServicePartOptions,
@@ -109,7 +108,7 @@ function notStarted(
   return refuse(`The conversion service can't start: ${error instanceof Error ? error.message : String(error)}`);
 }
 
-/** Another state folder does not help when the data folder itself can't be used, or is configured elsewhere. */
+/** Does not suggest another state folder if the data folder itself can't be used, or is configured elsewhere. */
 function explainDataFolder(error: unknown, { dataDir, stateDir }: { dataDir: string; stateDir: string }): unknown {
   const isOwn = existsSync(dataDir) || path.relative(stateDir, dataDir).startsWith('..');
   if (!isOwn) return explainStateFolder(stateDir, error);

@@ -6,7 +6,7 @@ import { isLoopback } from 'temporal-file-conversion/network';
 import { byLoopbackNumber } from '../config/value-types';
 import { isAlive } from './asked-to-end';
 
-/** A file by which running processes tell others of themselves. An unreadable one counts as none. */
+/** A file that describes a running process to others. An unreadable one counts as none. */
 export function recordFile<Value>(name: string, schema: z.ZodType<Value>) {
   const fileIn = (folder: string) => path.join(folder, name);
   return {
@@ -23,13 +23,13 @@ export function recordFile<Value>(name: string, schema: z.ZodType<Value>) {
   };
 }
 
-/** The parts of a stack are on its own machine. Optional parts with another URL are left out. */
+/** The parts of a stack run on its own machine. Optional parts with another URL are ignored. */
 const ownUrl = z.url({ protocol: /^http$/ }).refine((url) => isLoopback(new URL(url).hostname));
 
 const holderSchema = z.object({
   /** The process that started the stack and stops it. */
   pid: z.int(),
-  /** `up`: others may use it; `command`: it ends with the command that started it. */
+  /** `up`: other commands may use it; `command`: it ends with the command that started it. */
   startedBy: z.enum(['up', 'command']),
   since: z.iso.datetime(),
 });
@@ -45,23 +45,23 @@ const recordSchema = holderSchema.extend({
   apps: z.array(z.string()).optional(),
 });
 
-/** Who holds the lock of a stack, also while it still starts. */
+/** The process that holds the lock of a stack, even while the stack starts. */
 export type StackHolder = z.infer<typeof holderSchema>;
-/** A running stack, as it tells other processes where it is. */
+/** A running stack and the addresses of its parts, for other processes. */
 export type StackRecord = z.infer<typeof recordSchema>;
 
-/** A file of both: its holder writes it right after the lock was acquired, and again, whole, once all parts run. */
+/** One file for both: written as a holder once the lock is acquired, and replaced by the record once all parts run. */
 const file = 'stack.json';
 const holderFile = recordFile(file, holderSchema);
 export const { write: writeStackHolder } = holderFile;
-/** May be left over from a crash: only the holder of the stack's lock is certainly alive. */
+/** May be left over from a crash: only the lock's holder is certainly alive. */
 export const {
   read: readStackRecord,
   write: writeStackRecord,
   remove: removeStackRecord,
 } = recordFile(file, recordSchema);
 
-/** Undefined when there is no record, or its process is dead. */
+/** Undefined if there is no record, or its process is dead. */
 export async function readStackHolder(stateDir: string): Promise<StackHolder | undefined> {
   const holder = await holderFile.read(stateDir);
   return holder && isAlive(holder.pid) ? holder : undefined;
@@ -72,7 +72,7 @@ export async function readLiveStack(stateDir: string): Promise<StackRecord | und
   return record && isAlive(record.pid) ? record : undefined;
 }
 
-/** Whether the Temporal of this address is the one of a stack, which writes 127.0.0.1. */
+/** Whether the address is that of the stack's Temporal, which is recorded with 127.0.0.1. */
 export function isOfStack({ temporal }: StackRecord, address: string): boolean {
   return byLoopbackNumber(address) === temporal.address;
 }

@@ -22,12 +22,12 @@ import type { StackHolder, StackRecord } from './stack-record';
 import { startTemporal, type TemporalPart, type TemporalPartOptions } from './temporal-part';
 import type { WorkerPart, WorkerPartOptions } from './worker-part';
 
-/** The conversion service, the receiver of callbacks and a worker, in this process, and Temporal beside it. */
+/** Conversion service, callback receiver and worker in this process, with Temporal beside it. */
 export interface Stack {
   readonly record: StackRecord;
-  /** Rejects, with the error that says why, when a part could not go on. It never resolves. */
+  /** Rejects with the reason when a part can't go on. It never resolves. */
   readonly failed: Promise<never>;
-  /** Stops the parts in the order in which they need each other. A second call changes nothing. */
+  /** Stops the parts in the order of their dependencies. Safe to repeat. */
   stop(): Promise<void>;
 }
 
@@ -35,7 +35,7 @@ interface StartStackOptions extends Pick<ServicePartOptions, 'expects'> {
   startedBy: StackRecord['startedBy'];
   /** `false`: without the Temporal UI. */
   ui?: boolean | undefined;
-  /** Called once nobody else holds the stack, before anything is started. */
+  /** Called once this process holds the stack's lock, before any part is started. */
   onStart?: () => void;
   signal?: AbortSignal;
 }
@@ -47,8 +47,8 @@ const workerRetryMs = 1_000;
 const fullBytes = 1_000_000;
 
 /**
- * Starts what conversions need on this machine. All state is in `<state>/`, so that jobs continue after everything was killed.
- * @returns nothing while another process runs the stack.
+ * Starts everything that conversions need on this machine. All state is in `<state>/`, so that jobs continue even after a kill.
+ * @returns undefined while another process runs the stack.
  * @throws whatever keeps a part from starting.
  */
 export async function startStack(context: CommandContext, options: StartStackOptions): Promise<Stack | undefined> {
@@ -64,7 +64,7 @@ export async function startStack(context: CommandContext, options: StartStackOpt
     const ports = await claimPorts(context, options.startedBy);
     opened.add(() => ports.release());
     let uiUrl: string | undefined = undefined;
-    // Before Temporal, whose UI needs its address.
+    // Before Temporal, whose UI needs the codec server's address.
     const codec = hasCodec ? await openCodecServer(context, { port: ports.codec, ownUiUrl: () => uiUrl }) : undefined;
     opened.add(() => codec?.close());
     const openPartLog = (process: 'service' | 'callbacks' | 'worker') => {
@@ -125,7 +125,7 @@ export function databaseOf(stateDir: string): string {
   return path.join(stateDir, 'temporal.db');
 }
 
-/** Only who holds it is certainly a stack: the number of one that was killed may be anybody's by now. */
+/** The lock decides who runs the stack: the process id of a killed stack may be reused. */
 export function lockOf(stateDir: string): string {
   return path.join(stateDir, 'stack.lock');
 }
@@ -134,7 +134,6 @@ export function logsOf(stateDir: string): string {
   return path.join(stateDir, 'logs');
 }
 
-/** Makes the folder of the logs, and the state folder around it. */
 export async function makeLogFolder(context: CommandContext): Promise<void> {
   await makeStateFolders(context);
   const stateDir = context.config.values.state.dir;
@@ -143,7 +142,7 @@ export async function makeLogFolder(context: CommandContext): Promise<void> {
   });
 }
 
-/** Makes the state folder, and holds it until it is closed; undefined: somebody else does. Its logs are kept small meanwhile. */
+/** Creates the state folder and locks it until `opened` is closed; bounds its logs meanwhile. Undefined: another process holds it. */
 async function holdState(
   context: CommandContext,
   { startedBy, onStart }: StartStackOptions,
@@ -161,12 +160,12 @@ async function holdState(
   opened.add(() => removeStackRecord(stateDir));
   onStart?.();
   opened.add(boundLogs(logsOf(stateDir)));
-  // The server of a stack whose own process was killed still holds the port that this one needs.
+  // The server of a killed stack may still hold the port that this stack needs.
   await endLeftOverServer(databaseOf(stateDir));
   return holder;
 }
 
-/** While Temporal is looked for and starts, the others are loaded, which takes all of this thread; a command that finds a stack needs none of them. */
+/** Loads the other parts, which blocks this thread, while Temporal is found and starts. A command that finds a stack needs none. */
 async function startTogether(
   context: CommandContext,
   opened: Closing,
@@ -174,7 +173,7 @@ async function startTogether(
 ): Promise<[TemporalPart, ServicePart]> {
   let onSpawn = (): void => undefined;
   const spawned = new Promise<void>((resolve) => (onSpawn = resolve));
-  // A start that failed is told by the last line.
+  // A failed start is reported by the awaits below.
   const isAbsent = () => undefined;
   const temporal = startTemporal(context, { ...ofTemporal, onSpawn: () => onSpawn() });
   opened.add(() => temporal.then((part) => part.stop(), isAbsent));
@@ -185,9 +184,9 @@ async function startTogether(
   return [temporalPart, servicePart];
 }
 
-/** SQLite, which makes the lock and Temporal's database, tells of a full disk in many ways. */
+/** A full disk has many symptoms in SQLite, which is behind the lock and Temporal's database. */
 async function explainFullDisk(context: CommandContext, error: unknown): Promise<unknown> {
-  // The service tells of its database in its own words.
+  // The service reports problems with its database in its own words.
   if (error instanceof CommandError && error.code !== 'SERVICE_UNUSABLE') return error;
   return ifDiskIsFull(context, error);
 }
@@ -202,7 +201,7 @@ export async function ifDiskIsFull({ config }: Pick<CommandContext, 'config'>, e
   return new CommandError('STATE_UNUSABLE', [problem], { cause: error });
 }
 
-/** What the worker of a stack knows beside the configuration. */
+/** Adds to the configuration what only the stack's own worker knows. */
 function withParts(context: CommandContext, callbackUrl: string | undefined): CommandContext {
   const { values } = context.config;
   const { worker, callbacks } = values;
@@ -213,7 +212,7 @@ function withParts(context: CommandContext, callbackUrl: string | undefined): Co
       ...context.config,
       values: {
         ...values,
-        // All workers of this Temporal run here, under whatever name the host has tomorrow.
+        // All workers of this Temporal run on this machine, even if its host name changes.
         worker: { ...worker, sharedFiles: 'on' },
         callbacks: { ...callbacks, ...(embeddedBaseUrl !== undefined && { embeddedBaseUrl }) },
       },
@@ -221,7 +220,7 @@ function withParts(context: CommandContext, callbackUrl: string | undefined): Co
   };
 }
 
-/** Temporal may be killed while the worker starts, and needs a moment to be there again. */
+/** Retries, because Temporal may be killed while the worker starts and needs a moment to come back. */
 async function startWorkerOf(
   context: CommandContext,
   { signal, ...options }: Pick<WorkerPartOptions, 'target' | 'log' | 'receiver'> & { signal: AbortSignal | undefined },
@@ -230,7 +229,7 @@ async function startWorkerOf(
   const onWarning = (message: string) => options.log(message, { level: 'warn' });
   for (let attempt = 1; ; attempt += 1) {
     try {
-      // With a version nobody would make it the current one.
+      // Unversioned, because nobody would make a version the current one.
       return await startWorker(context, { ...options, onWarning, isUnversioned: true });
     } catch (error) {
       const isAway = error instanceof CommandError && error.code === 'TEMPORAL_UNREACHABLE';
@@ -244,18 +243,18 @@ async function closeInTime(part: WorkerPart, config: Config): Promise<void> {
   await Promise.race([part.close(), sleep(closeLimitMs(config), undefined, { ref: false })]).catch(() => undefined);
 }
 
-/** Grace time, plus the time of a submit that has begun, plus a margin: ended earlier, the worker could leave an unknown outcome. */
+/** Grace time, plus the time of a submit in flight, plus a margin: a worker ended earlier could leave an unknown outcome. */
 function closeLimitMs({ worker, timeouts, policies }: Config): number {
   const submitMs = Math.max(timeouts.headersSeconds * 1_000, policies.submitTimeout);
   return worker.shutdownGraceSeconds * 1_000 + submitMs + stopMarginMs;
 }
 
-/** A stack that takes longer to stop hangs: its other parts have the margin once more. */
+/** A stack that takes longer to stop hangs: its other parts get the margin once more. */
 export function stopLimitMs(config: Config): number {
   return closeLimitMs(config) + stopMarginMs;
 }
 
-/** What a part throws where nothing catches it, a worker that ends unasked, or a Temporal that can't be started again. */
+/** Uncaught errors of a part, a worker that ends unasked, and a Temporal that can't be restarted. */
 function failureOf(
   { process }: CommandContext,
   { worker, temporal, logs }: { worker: WorkerPart; temporal: TemporalPart; logs: string },

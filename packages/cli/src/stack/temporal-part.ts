@@ -13,7 +13,7 @@ export interface TemporalPart {
   readonly address: string;
   readonly namespace: string;
   readonly uiUrl?: string | undefined;
-  /** Rejects when it can't be started again; it never resolves otherwise than by `stop()`. */
+  /** Rejects if it can't be restarted; resolves only after `stop()`. */
   readonly kept: Promise<void>;
   stop(): Promise<void>;
 }
@@ -24,8 +24,8 @@ export interface TemporalPartOptions extends Pick<StartOptions, OfServer> {
 type OfServer = 'dbFilename' | 'port' | 'uiPort' | 'uiCodecEndpoint' | 'signal' | 'onSpawn';
 
 /**
- * Temporal for a stack. A server of our own is started again at the same address, with its database, whenever it ends unasked.
- * @throws TemporalServerError when it can't be obtained or started.
+ * Temporal for a stack. Our own server is restarted with its address and database whenever it ends unasked.
+ * @throws TemporalServerError if it can't be obtained or started.
  */
 export async function startTemporal(context: CommandContext, options: TemporalPartOptions): Promise<TemporalPart> {
   const { connection, namespace, isNamed } = temporalTarget(context);
@@ -73,7 +73,7 @@ export async function startTemporal(context: CommandContext, options: TemporalPa
   }
 
   const kept = keepRunning();
-  // It is known by whoever asks; until then it is no unhandled rejection.
+  // Callers see a rejection when they await it; until then it must not count as unhandled.
   kept.catch(() => undefined);
   return {
     address,

@@ -12,8 +12,8 @@ import { startStack, type Stack } from './start-stack';
 const lockRetryMs = 200;
 
 /**
- * The stack that runs already, or one that ends with this command.
- * @throws CommandError `INTERRUPTED` when the signal aborts before it is there.
+ * The running stack, or a new one that ends with this command.
+ * @throws CommandError `INTERRUPTED` if the signal aborts first.
  */
 export async function useStack(
   context: CommandContext,
@@ -29,13 +29,13 @@ export async function useStack(
   const own = { startedBy: 'command' as const, expects, signal, onStart: () => output.say(news) };
   try {
     for (let attempt = 1; ; attempt += 1) {
-      // On this machine only the lock is trusted at first: the record of a killed stack may name another process by now.
+      // For our own stack try the lock first: the record of a killed stack may have a reused process id.
       const running = target.isNamed || attempt > 1 ? await findRunning(context, target) : undefined;
       if (running) return running;
       const stack = await startStack(context, own);
       if (stack) return await ownStack(context, stack, target);
       if (attempt === 1) continue;
-      // A stack that is starting writes its record soon; one that stops, or runs for another command, releases its lock.
+      // A starting stack soon writes its record; one that stops, or belongs to another command, releases its lock.
       if (attempt === 2) output.say(`Another fileconv command holds the stack of ${state.dir}; waiting for it.`);
       await sleep(lockRetryMs, undefined, { signal });
     }
@@ -45,7 +45,7 @@ export async function useStack(
   }
 }
 
-/** The stack of this folder that every command may use, or somebody's Temporal with somebody's worker. */
+/** This folder's stack if started by `up`, or the named Temporal if a worker serves it. */
 async function findRunning(context: CommandContext, target: TemporalTarget): Promise<StackInUse | undefined> {
   const { state, worker } = context.config.values;
   const { taskQueue } = worker;
@@ -53,7 +53,7 @@ async function findRunning(context: CommandContext, target: TemporalTarget): Pro
   const record = stack?.startedBy === 'up' ? stack : undefined;
   if (!target.isNamed) return record && connectTo(context, record, target);
   const isThere = record !== undefined && isOfStack(record, target.connection.address);
-  // Its worker may not be listed yet, or be too busy to be.
+  // No check for workers: the stack's may not be listed yet, or be too busy to be listed.
   if (isThere && record.taskQueue === taskQueue) return connectTo(context, record, target);
   const inUse = await connect(context, target, { taskQueue });
   let isServed = false;
@@ -83,7 +83,6 @@ async function ownStack(context: CommandContext, stack: Stack, target: TemporalT
   }
 }
 
-/** Connects to the Temporal of a stack that runs. */
 async function connectTo(
   context: CommandContext,
   record: StackRecord,
@@ -91,12 +90,12 @@ async function connectTo(
 ): Promise<StackInUse> {
   const { temporal, taskQueue } = record;
   requireSameEncryption(context, record);
-  // Credentials are sent only to the Temporal that they were given for.
+  // Credentials go only to the Temporal that they were given for.
   const own = { ...(isNamed && connection), address: temporal.address };
   return connect(context, { connection: own, namespace: temporal.namespace, isNamed }, { taskQueue, stack: record });
 }
 
-/** A job whose worker can't read what it is to do would wait for good, and one whose command can't read the result would be paid for first. */
+/** Prevents a job that its worker can't read, which would wait forever, and a paid result that the command can't read. */
 function requireSameEncryption(context: CommandContext, { codec }: StackRecord): void {
   const isOn = isEncrypting(context);
   if (isOn === (codec !== undefined)) return;

@@ -22,14 +22,13 @@ import { unreachable } from './open-temporal';
 
 const startCheckMs = 20;
 
-/** A worker in this process. */
 export interface WorkerPart {
-  /** Which apps callers of other namespaces may use; undefined: it does not serve Nexus. */
+  /** Apps that callers from other namespaces may use; undefined: the worker does not serve Nexus. */
   readonly nexusApps: readonly string[] | undefined;
   readonly version: { deploymentName: string; buildId: string } | undefined;
-  /** Resolves when it has ended, whoever asked for it; rejects when it could not go on. */
+  /** Resolves when the worker has ended, for whatever reason; rejects if it could not go on. */
   readonly ended: Promise<void>;
-  /** Lets the steps under way finish. */
+  /** Lets activities in flight finish. */
   close(): Promise<void>;
 }
 
@@ -37,13 +36,12 @@ export interface WorkerPartOptions {
   target: TemporalTarget;
   log: Log;
   onWarning: (message: string) => void;
-  /** Takes work of every version, whatever the configuration says. */
+  /** Takes work of every version, even if the configuration names one. */
   isUnversioned: boolean;
-  /** This process's receiver. */
   receiver?: CallbackReceiver | undefined;
 }
 
-/** @throws CommandError that says what keeps it from starting: `TEMPORAL_UNREACHABLE` when nothing answers. */
+/** @throws CommandError that says why it can't start: `TEMPORAL_UNREACHABLE` if nothing answers. */
 export async function startWorker(context: CommandContext, options: WorkerPartOptions): Promise<WorkerPart> {
   const { values } = context.config;
   const { target, log, onWarning, isUnversioned, receiver } = options;
@@ -55,14 +53,14 @@ export async function startWorker(context: CommandContext, options: WorkerPartOp
   const dataConverter = await openDataConverter(context);
   const stateDir = await stateFolderIfAny(context);
   const { roots: named } = values.worker;
-  // Reports of batches, and what is piped, lie in the state folder.
+  // The state folder holds reports of batches and piped files.
   const roots = named.length === 0 ? [] : [...named, values.state.dir];
   const version = buildId === undefined || isUnversioned ? undefined : { deploymentName, buildId };
   const opened = new Closing();
   try {
     const health = await openHealth(context, 'worker');
     if (health) opened.add(() => health.close());
-    // After all that may fail: once the runtime is there, the process ends only when its connection is closed.
+    // After everything that may fail: once the runtime exists, the process ends only when its connection is closed.
     installWorkerRuntime({ log, level: values.log.level, metricsAddress });
     const connection = await NativeConnection.connect(target.connection).catch((error: unknown) => {
       throw unreachable(context, target, { error, reason: readNative(error).reason });
@@ -108,7 +106,7 @@ export async function startWorker(context: CommandContext, options: WorkerPartOp
       });
     }
     const ended = running.finally(() => opened.close());
-    // It is known by whoever asks; until then it is no unhandled rejection.
+    // Callers see a rejection when they await it; until then it must not count as unhandled.
     ended.catch(() => undefined);
     return {
       nexusApps: nexus?.apps,
@@ -126,18 +124,18 @@ export async function startWorker(context: CommandContext, options: WorkerPartOp
   }
 }
 
-/** A worker that is asked to end while it starts ignores that until it runs. */
+/** A starting worker ignores a shutdown, so wait until it runs. */
 async function drain(worker: Worker): Promise<void> {
   while (worker.getState() === 'INITIALIZED') await sleep(startCheckMs);
   if (worker.getState() === 'RUNNING') worker.shutdown();
 }
 
-/** The embedded service's profile, unless this worker is for other services alone: a deployment needs no state folder. */
+/** The embedded service's profile, unless this worker serves only other services: a deployment then needs no state folder. */
 async function embeddedApps(context: CommandContext) {
   if (!isEmbedded(context, embeddedApp)) return {};
   const running = await embeddedServiceUrl(context);
   if (running === undefined && context.config.values.defaultApp !== embeddedApp) return {};
-  // A service that does not run yet will listen where the configuration says.
+  // A service that is not running yet will listen at the configured address.
   return { [embeddedApp]: await embeddedProfile(context, running ?? configuredServiceUrl(context)) };
 }
 
@@ -149,7 +147,7 @@ function nexusOf(names: readonly string[], apps: readonly string[]) {
   throw new CommandError('UNKNOWN_APP', [problem]);
 }
 
-/** Who runs a worker has to see what is wrong: the native part quotes all of the server's answer, and what lies below. */
+/** Extracts the message: the native part quotes the server's whole answer and its causes. */
 function readNative(error: unknown): { code?: string | undefined; reason: string } {
   const { name, message } = error as Error;
   const [, code, told] = /(?:code: (\w+), )?message: "([^"]*)"/.exec(message) ?? [];

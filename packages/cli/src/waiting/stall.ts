@@ -12,9 +12,9 @@ import { bothTimes } from '../output/text';
 import type { StackInUse } from '../stack/open-temporal';
 import { readStackHolder, type StackHolder } from '../stack/stack-record';
 
-/** What a job or a batch waits for, and which command helps. Times are milliseconds since the epoch. */
+/** What a job or batch waits for, and which command helps. Times are milliseconds since the epoch. */
 export interface Stall extends Omit<Waiting, 'reason'> {
-  /** `temporal`: none runs here, or it can't be reached. */
+  /** `temporal`: no Temporal runs here, or it can't be reached. */
   reason: WaitReason | 'temporal';
   since?: number;
 }
@@ -39,7 +39,7 @@ export function stallText(who: string, { reason, waitsFor, since, until, because
   return parts.filter(Boolean).join(' ');
 }
 
-/** Follows what is waited for; empty when the time says something else, or is not known. */
+/** The end of the wait, for the end of a sentence; empty if it is unknown or means something else. */
 export function untilText(
   { reason, until }: Pick<Stall, 'reason'> & { until?: number | undefined },
   { isBrief = false }: { isBrief?: boolean } = {},
@@ -49,16 +49,16 @@ export function untilText(
 }
 
 const checkEveryMs = 1_000;
-/** After so long without progress the reason is looked up; with the time that this takes, a person knows it within 15 s. */
+/** Time without progress before the reason is looked up. With the time for that, a person knows it within 15 s. */
 const stillMs = 8_000;
 interface StallNewsOptions {
   output: Output;
-  /** Undefined: nothing is in the way, or nothing waits. */
+  /** Undefined: nothing waits, or nothing blocks it. */
   explain: () => Promise<{ who: string; stall: Stall } | undefined>;
   toldElsewhere?: readonly Stall['reason'][];
 }
 
-/** Says why nothing progresses, once for each reason and for each step that fails, until it is closed. */
+/** Says why nothing progresses, once per reason and per failing step, until closed. */
 export class StallNews {
   private movedAt = Date.now();
   private lookedAt = 0;
@@ -92,24 +92,24 @@ export class StallNews {
 
   private tell({ who, stall }: { who: string; stall: Stall }): void {
     const { reason, waitsFor, because, until } = stall;
-    // It may be tried again for days, as where results can't be written.
+    // Retries may go on for days, for example if results can't be written.
     const isFailing = reason === 'conversion' && because !== undefined && until !== undefined;
     const what = isFailing ? waitsFor : reason;
     if (this.told.has(what)) return;
     this.told.add(what);
     const { output } = this.options;
     const text = stallText(who, stall);
-    // A terminal shows the steps of a job anyway.
+    // A terminal already shows the job's steps.
     if (isFailing || reason !== 'conversion') output.warn(text);
     else if (!output.isLive) output.say(text);
   }
 }
 
 const answerWithinMs = 6_000;
-/** A worker is seen by Temporal some seconds after its stack was started. */
+/** Temporal lists a worker only some seconds after its stack has started. */
 const startsWithinMs = 30_000;
 
-/** Finds out why something does not progress. It never throws, whatever is broken; without a stall nothing is in the way. */
+/** Finds out why something makes no progress. Never throws, whatever is broken. Without `stall` nothing blocks it. */
 export interface StallReader {
   job(workflowId: string): Promise<{ stall?: Stall }>;
   batch(name: string): Promise<{ stall?: Stall; state?: BatchState }>;
@@ -131,7 +131,7 @@ export function createStallReader(
     return { stall: { reason, waitsFor, next: adviceOnWorker(isLocal) } };
   };
   const unlessBroken = async <T>(read: () => Promise<T>): Promise<T | { stall: Stall }> => {
-    // The server lists a worker for a minute after it died; whether a stack runs on this machine is known better here.
+    // The server lists a dead worker for another minute; the local record shows at once whether a stack runs.
     holder = isLocal ? await readStackHolder(dir) : undefined;
     if (isLocal && !holder) {
       const next = { why: 'Start it', command: 'fileconv up' };
@@ -159,7 +159,7 @@ export function createStallReader(
   };
 }
 
-/** What to type where no worker takes the work: a stack that runs has one, which may be too busy to be seen. */
+/** Advice if no worker takes the work. A running stack has one, but it may be too busy to be listed. */
 export function adviceOnWorker(hasStack: boolean): NextStep {
   if (hasStack) return { why: 'What is wrong', command: 'fileconv doctor' };
   return { why: 'Start one', command: 'fileconv worker' };

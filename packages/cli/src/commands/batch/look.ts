@@ -107,7 +107,7 @@ export async function batchReport(context: CommandContext, name: string): Promis
   });
 }
 
-/** Where its last run had nothing to do: URI of the last page that another one has left. */
+/** If the last run had nothing to do: URI of the latest page that an earlier run left. */
 export async function earlierPage(
   context: CommandContext,
   { client }: Pick<StackInUse, 'client'>,
@@ -123,7 +123,7 @@ export async function earlierPage(
   return undefined;
 }
 
-/** URI of the page of a batch that runs; undefined while it plans, and of inline items. */
+/** URI of the page of a running batch; undefined during planning, and for inline items. */
 export async function runningPage(context: CommandContext, { folder }: Pick<BatchState, 'folder'>) {
   if (folder === undefined) return undefined;
   const page = reportPage(folder);
@@ -143,7 +143,7 @@ async function readState(
   throw new CommandError('STATE_UNUSABLE', [`Batch ${name} is under way, but no worker answers how far it is. ${why}`]);
 }
 
-/** @returns whether it is running. @throws CommandError when there is none of this name. */
+/** @returns whether the batch is running. @throws CommandError if there is none of this name. */
 export async function requireBatch({ client }: Pick<StackInUse, 'client'>, name: string): Promise<boolean> {
   const isRunning = await isBatchRunning(client, name);
   if (isRunning !== undefined) return isRunning;

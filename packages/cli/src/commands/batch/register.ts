@@ -112,7 +112,7 @@ export function addBatch(program: Command, runner: Runner): void {
     .action(act(async () => (await import('./run.js')).batchRetry));
 }
 
-/** In these commands exit code 1 means that files failed; a command that could not do its work ends with 3. */
+/** Exits with 3 if the command could not do its work, because in these commands 1 means that files failed. */
 async function tellingApart(context: CommandContext, run: () => Promise<ExitCode>): Promise<ExitCode> {
   try {
     return await run();

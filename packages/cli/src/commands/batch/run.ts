@@ -46,7 +46,7 @@ interface Undertaking {
   signal: AbortSignal;
 }
 
-/** `fileconv batch run`: exit code 0 only when every file is converted, now or by an earlier run. */
+/** `fileconv batch run`: exit code 0 only if every file is converted, now or by an earlier run. */
 export async function batchRun(
   context: CommandContext,
   sources: readonly string[],
@@ -90,17 +90,17 @@ export async function batchRetry(
   const input = defined({
     ...request,
     ...defined({ maxVcredits, resubmit, again }),
-    // A source that a schedule has moved is no longer where its last run found it.
+    // A schedule has moved its sources, so the paths of the last run no longer apply.
     plan: moves
       ? { ...request.plan, moves: { ...moves, restores: true as const } }
       : { ...defined({ folder, cwd, unconvertible }), what: 'last' as const },
-    // This command watches it now.
+    // This command watches the batch, so the rules for unattended batches don't apply.
     isScheduled: undefined,
   });
   return undertake(context, { name, input, tags, onEnd, signal: untilAskedToEnd(context) });
 }
 
-/** What the last run of a batch was asked: as it is kept beside its runs, or as Temporal knows it. */
+/** The request of a batch's last run, from the file beside its runs or from Temporal. */
 async function findRequest(
   context: CommandContext,
   name: string,
@@ -135,7 +135,7 @@ async function undertake(
   { name, input, tags, onEnd, signal }: Undertaking,
 ): Promise<ExitCode> {
   const { output } = context;
-  // The batch keeps its files there.
+  // The batch stores its files in the state folder.
   await makeStateFolders(context);
   const stack = await useStack(context, signal);
   try {
@@ -153,7 +153,7 @@ async function undertake(
       const now = `Batch ${name} is running already, as it was started: watching it.`;
       output.say(`${now} What is left or has changed is converted afterwards, as this command says.`);
     }
-    // If several commands wait for it, one of them starts the next run.
+    // If several commands wait for the batch, only one of them starts the next run.
     while (!batch) {
       joined = await watchBatch(context, { stack, batch: clientOf(stack).getBatch(name), signal });
       if (!joined) return detached(context, stack, name);
@@ -178,13 +178,13 @@ interface WatchedBatch {
   name: string;
   onEnd: string | undefined;
   signal: AbortSignal;
-  /** How the batch ended that was running when this command came. */
+  /** Result of the batch that was already running when this command came. */
   joined?: ConversionBatchResult | undefined;
 }
 
 async function watchToEnd(context: CommandContext, watched: WatchedBatch): Promise<ExitCode> {
   const { name: batch, onEnd } = watched;
-  // Loaded now, while the command only waits.
+  // Loaded now, because the command only waits.
   const finish = import('../../batch/finish.js');
   const onPlanned = (planned: PlannedRows) => tellPlanned(context, batch, planned);
   const result = await watchBatch(context, {

@@ -60,7 +60,7 @@ export async function jobList(context: CommandContext, flags: JobFilter & { limi
   });
 }
 
-/** Names may be as long as the file system allows. */
+/** Limits file names, which may be as long as the file system allows. */
 const summaryColumns = 80;
 
 function jobRow(job: ListedJob): string[] {
@@ -123,7 +123,7 @@ function attemptText({ attempt, underWay, nextAttemptAt }: NonNullable<JobInspec
 
 function waitText(waiting: Waiting, pending: JobInspection['pending']): string {
   const { waitsFor, because } = waiting;
-  // The last failure has a line of its own.
+  // The last failure has its own line.
   const lack = because !== undefined && because !== pending?.lastFailure ? `. ${because}` : '';
   return `${waitsFor}${untilText(waiting)}${lack}`;
 }
@@ -161,7 +161,7 @@ async function nextCommand(
   return { why: `Run it again${how}`, command };
 }
 
-/** Clocks may differ: a negative time counts as none. */
+/** Shows a negative time as zero, since clocks may differ. */
 function shownDuration(ms: number): string {
   return formatDuration(Math.max(0, ms));
 }
@@ -208,7 +208,7 @@ function ended(
   return exitCodes.ok;
 }
 
-/** Runs a command about one job, with what is known of it. @throws CommandError when there is no such job. */
+/** Runs a command on one job and its inspection. @throws CommandError if there is no such job. */
 async function withJob<T>(
   context: CommandContext,
   workflowId: string,
@@ -230,7 +230,7 @@ async function withJob<T>(
   }
 }
 
-/** `fileconv job cancel`: asks a job to stop; it leaves no temporary file. Exit code 1 when it had ended otherwise before. */
+/** `fileconv job cancel`: asks a job to stop; it leaves no temporary file. Exit code 1 if it had already ended otherwise. */
 export async function jobCancel(context: CommandContext, workflowId: string): Promise<void> {
   const { output } = context;
   return withJob(context, workflowId, async (temporal, job) => {

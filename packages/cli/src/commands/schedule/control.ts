@@ -31,7 +31,7 @@ export async function listSchedules(context: CommandContext): Promise<void> {
   });
 }
 
-/** What the last sweep has not converted; nothing if it has converted all. */
+/** Lines about what the last sweep did not convert; empty if it converted everything. */
 function incompleteSweep(name: string, result: ConversionSweepResult): string[] {
   if (result.status === 'batchRunning') return [];
   const { failed, unmoved, planned: { leftOut = 0, warnings = [] } = {} } = result;
@@ -67,7 +67,7 @@ function toRow({ name, work, isPaused, lastRunAt, nextRunAt }: ListedSweepSchedu
   ].map(printable);
 }
 
-/** Any client of the namespace may have written it. */
+/** The URI may be invalid, because any client of the namespace may have written it. */
 function shownFolder(uri: string): string {
   try {
     return fileURLToPath(uri);

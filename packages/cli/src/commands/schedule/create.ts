@@ -28,7 +28,7 @@ export interface CreateFlags extends Pick<RunFlags, OfBatch | 'unconvertible' | 
   to: string;
   out: string;
   overlap: SweepOverlap;
-  /** A folder as it was typed; false or absent: sources stay. */
+  /** A folder as typed; false or absent: sources stay. */
   whenDone?: string | false;
   whenFailed?: string | false;
   /** Milliseconds. */
@@ -48,7 +48,7 @@ export async function createSchedule(context: CommandContext, flags: CreateFlags
   const typed = shellWord(name);
   const app = flags.app ?? config.values.defaultApp;
   const extension = await settleFormat(context, app, { to: flags.to });
-  // Its sweeps leave their reports there.
+  // Sweeps write their reports into the state folder.
   await makeStateFolders(context);
   return withTemporal(context, async ({ client, taskQueue, uiUrl }) => {
     const request = defined({
@@ -94,7 +94,7 @@ export async function createSchedule(context: CommandContext, flags: CreateFlags
   });
 }
 
-/** What the client calls a field is a flag here. */
+/** Replaces field names of the client with our flags. */
 function inFlags(message: string): string {
   return message
     .replace('moveDoneTo:', '--when-done')

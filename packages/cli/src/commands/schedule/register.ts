@@ -95,7 +95,7 @@ function duration(text: string): number {
 
 function movedTo(text: string): string | false {
   const [, folder = false] = /^move:(.+)$/s.exec(text) ?? [];
-  // Not undefined, which the parser would make an empty text.
+  // Returns false, because the parser would turn undefined into an empty text.
   if (folder !== false || text === 'keep') return folder;
   throw new InvalidArgumentError('It must be keep or move:DIR, such as move:done.');
 }

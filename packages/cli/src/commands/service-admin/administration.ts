@@ -106,7 +106,7 @@ async function credits(
     const apps = app === undefined ? administration.listApps() : [requireApp(administration, app)];
     return apps.map(({ name, appId }) => {
       change?.(administration, { name, appId });
-      // Null: unlimited; available is what a new conversion may cost at most.
+      // Null: unlimited. `available` is what a new conversion may cost at most.
       const { vcredits, reserved } = administration.balanceOf(appId);
       return { app: name, appId, vcredits, reserved, available: vcredits === null ? null : vcredits - reserved };
     });

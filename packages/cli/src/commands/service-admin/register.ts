@@ -4,7 +4,7 @@ import { type Act, command, group, wholeNumber } from '../arguments';
 const count = wholeNumber(0);
 
 export function addServiceAdmin(service: Command, act: Act): void {
-  // Both `service` and its subcommands have --json and --config: options after a subcommand belong to that.
+  // Both `service` and its subcommands have --json and --config: options after a subcommand belong to the subcommand.
   for (const each of [service.parent, service]) each?.enablePositionalOptions();
 
   const credits = group(service, 'credits', "look at and change the vCredits of the service's apps");

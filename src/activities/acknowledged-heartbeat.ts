@@ -108,6 +108,7 @@ export class AcknowledgedHeartbeat {
       this.aliveAt = sentAt;
       if (answer.cancelRequested) this.controller.abort(new CancelledFailure('CANCELLED'));
     } catch (error) {
+      // The server has dropped this attempt, so its work no longer counts.
       if (isGrpcServiceError(error) && (error.code as number) === notFound) {
         this.controller.abort(new CancelledFailure('NOT_FOUND'));
         return;

@@ -54,7 +54,7 @@ export class Opening {
       (child as Partial<ChildProcess>).send?.(question);
     });
     limit.end();
-    // Ignores events of a process that is killed next.
+    // Late errors of a killed process are ignored.
     child.removeAllListeners().on('error', () => undefined);
     if (answer.isWorn) this.close();
     signal.throwIfAborted();

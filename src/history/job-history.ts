@@ -18,7 +18,7 @@ import { decodeFailure, decodePayloads, type History } from './payloads';
 /** What the history of one run of a job says about charges; needs no worker. */
 export interface JobHistory {
   input: ConversionJobInput;
-  /** The run from which this one was reset, while this one has submitted nothing: its history tells what was paid. */
+  /** The run that was reset to make this one, until this one submits: its history tells what was paid. */
   resetFrom?: string;
   /** Decision about the previous run, once it is made. */
   recalled?: RecallJobResult['kind'];

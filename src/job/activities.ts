@@ -60,6 +60,7 @@ export interface UploadFileInput extends Parking, Checking {
   replaces?: ConversionJobInput['replaces'];
   /** Another job's upload: reused if the file is unchanged. */
   upload?: SharedUpload;
+  /** Host of the worker that made the job's first upload. */
   host?: string;
 }
 
@@ -118,7 +119,7 @@ export interface AcceptedSubmit {
   skipped: false;
   report: TaskReport;
   requests: number;
-  /** How long after the submit the conversion was awaited in vain; 0: poll at once. Absent: it was not awaited. */
+  /** How long after the submit a quick conversion was awaited without a result; 0: poll at once. Absent: it was not awaited. */
   notYetMs?: number;
   /** A callback was requested, and the submit step has not received it. */
   callback?: true;

@@ -16,7 +16,7 @@ interface PublicAgentOptions {
   resolve?: Resolve | undefined;
 }
 
-/** Connects to public addresses and `allowedHosts` only. Checks the very addresses that it connects to, so DNS can't change between. */
+/** Connects to public addresses and `allowedHosts` only. Checks the addresses actually connected to, against DNS rebinding. */
 export function createPublicAgent({ allowedHosts, section, stallMs, resolve = resolveBySystem }: PublicAgentOptions) {
   const isNumeric = (host: string) => isIP(host.split('/')[0] ?? '') !== 0;
   const allowedNames = new Set(allowedHosts.filter((host) => !isNumeric(host)).map((host) => host.toLowerCase()));

@@ -1,7 +1,7 @@
 import type { ReadAt } from './read-at';
 
 const endOfChain = 0xfffffffa;
-/** More sectors than a look may read. */
+/** More sectors than one check may read. */
 const mostSectors = 131_072;
 /** Smaller streams share the root's stream. */
 const smallBytes = 4_096;

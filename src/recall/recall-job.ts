@@ -37,7 +37,7 @@ function keyOf({ app, source, output, input, parameters, destination }: JobIdent
   return JSON.stringify([app, from, output, input ?? null, parametersKey(parameters), destination ?? null]);
 }
 
-/** What the last run under a job's id means for the next, by the table of docs/repetition.md. Sends nothing. */
+/** Decides what the next run of a job does about the last one, by the table of docs/repetition.md. Sends nothing. */
 export async function recallJob(
   tools: RecallTools,
   workflowId: string,

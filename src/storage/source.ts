@@ -133,7 +133,7 @@ export function readLocalFile(
         const highWaterMark = Math.min(Math.max(seen.size - start, 1024), chunkBytes);
         yield* createReadStream(toPath(uri), { start, highWaterMark, signal });
       } catch (error) {
-        // An aborted stream fails with an error of its own.
+        // An aborted stream fails with its own error instead of the signal's reason.
         signal?.throwIfAborted();
         throw sourceFailure(error, uri);
       }

@@ -15,7 +15,7 @@ export interface CarriedItem {
   workflowId: string;
   /** The run of the job that is looked up or awaited. */
   runId?: string;
-  /** From 2: suffix of the job id and of the result's name, when lower numbers are taken. */
+  /** From 2: number in the job id, which also numbers the result's name, when lower numbers are taken. */
   number?: number;
   /** Milliseconds since the epoch. */
   startedAt: number;
@@ -50,7 +50,7 @@ export type ItemStep =
 export interface ItemRows {
   /** The row of an item started by an earlier run of the workflow. */
   at(byte: number): Promise<BatchItem>;
-  /** The batch's folder holds results of earlier runs. */
+  /** The batch has run before, so its folder holds the results of earlier runs. */
   readonly isRepeated: boolean;
 }
 

@@ -82,7 +82,6 @@ export class ItemsInProgress {
     return this.uploads.carry();
   }
 
-  /** Continues items of the previous run. */
   restore(entries: readonly CarriedItem[]): void {
     for (const entry of entries) {
       this.entries.set(entry.item, entry);

@@ -37,7 +37,6 @@ interface StepOptions {
 
 export type JobActivities = ReturnType<typeof createJobActivities>;
 
-/** The activities of a job, each with its time-outs and retries. */
 export function createJobActivities(policies: ResolvedPolicies, waits: OrderedWaits) {
   const retry = {
     initialInterval: policies.retryInitialIntervalMs,
@@ -110,8 +109,8 @@ function activities(options: ActivityOptions): ConversionActivities {
 }
 
 /**
- * Temporal does not retry a cancelled activity whose last attempt failed, but reports that failure. If it was
- * retryable, or a lost worker that had sent no convert request, the job was cancelled and has not failed.
+ * For a cancelled activity, Temporal reports the failure of its last attempt instead of retrying. If that failure was
+ * retryable, or the loss of a worker that had sent no convert request, the job was cancelled and has not failed.
  */
 function asCancellation(error: unknown): unknown {
   if (!(error instanceof ActivityFailure) || !CancellationScope.current().consideredCancelled) return error;

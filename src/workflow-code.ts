@@ -41,7 +41,7 @@ export function workflowCode({
   return { workflowBundle: { code: isEncoding ? code : withPlainFailures(code) } };
 }
 
-/** A workflow's failures are encoded in its sandbox, which can't see the worker's settings. The prebuilt bundle encodes them. */
+/** Turns the encoding of failures off: the prebuilt bundle encodes them, and its sandbox can't see the worker's settings. */
 function withPlainFailures(code: string): string {
   const plain = code.replace('({ encodeCommonAttributes: true })', '({ encodeCommonAttributes: false })');
   if (plain === code) throw new Error('The workflow bundle has no failure converter. Build it again: npm run build');

@@ -155,7 +155,7 @@ export type Format = z.infer<typeof formatSchema>;
 
 export const formatsOutputSchema = z.looseObject({ formats: z.array(z.union([formatSchema, z.string()])) });
 
-/** Output of convert/graph: whether the input converts to the output, and whether the reverse works (the service's spelling). */
+/** Output of convert/graph: whether the input converts to the output, and back. `is_reversable` is the service's spelling. */
 export const graphOutputSchema = z.looseObject({
   is_match: z.boolean().optional(),
   is_reversable: z.boolean().optional(),

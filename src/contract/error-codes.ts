@@ -31,14 +31,14 @@ export interface ErrorCodeRow {
   readonly provesNothingRan: boolean;
   /** The service refuses the account or the app rather than this request: the next file would be refused as well. */
   readonly refusesAccount?: true;
-  /** Remedy for the user; `[APP]` stands for the app. Absent if the job waits and continues without one. */
+  /** Remedy for the user; `[APP]` stands for the app. Absent if the job recovers without one. */
   readonly advice?: string;
 }
 
 const checkBaseUrl = "Check that the base URL of app [APP] is the service's (`fileconv config show`).";
 const checkFile = 'Check the file, or choose another format (`fileconv formats`).';
 
-/** Remedies for the errors of a class: for one job, unless it waits for the end of the problem, and for the files of a batch. */
+/** Remedies for the errors of a class: for one job, unless it recovers without one, and for the files of a batch. */
 export const errorClasses: Readonly<Record<ErrorClass, { what: string; advice?: string; adviceOfBatch: string }>> = {
   caller: {
     what: 'The service refused the request',

@@ -62,7 +62,7 @@ export function createHttpsFiles({
     const ending = new AbortController();
     const signals = signal ? AbortSignal.any([signal, ending.signal]) : ending.signal;
     async function* bytes(): AsyncGenerator<Buffer> {
-      // A weak ETag can't be a condition, but is compared below.
+      // A weak ETag can't be used in a condition, but is compared below.
       const condition = seen?.etag?.startsWith('"') ? { 'if-match': seen.etag } : {};
       const answer = await get(guard, url, { ...condition, ...(start > 0 && { range: `bytes=${start}-` }) }, signals);
       // A server may ignore the range and send everything.

@@ -56,7 +56,7 @@ export function ruleOf({ isScheduled, resubmit, policies }: ConversionBatchInput
   return isScheduled ? 'fail' : (policies?.onUnknownOutcome ?? defaultPolicies.onUnknownOutcome);
 }
 
-/** The batch's own priority, or else 4: Temporal's default is 3, which leaves precedence to single jobs, whose users wait. */
+/** The batch's own priority, or else 4, below Temporal's default of 3: single jobs, whose users wait, go first. */
 export function itemJobPriority(): { priorityKey: number } {
   const { priorityKey = 0 } = workflowInfo().priority ?? {};
   return { priorityKey: priorityKey > 0 ? priorityKey : 4 };

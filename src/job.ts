@@ -1,4 +1,4 @@
-/** What a job and a batch are: their types, policies and names. Needs no package, and works in workflows too. */
+/** Types, policies and names of jobs and batches. Has no dependencies, and works in workflows too. */
 export { defined } from './job/defined';
 export { credentialsProblem, holdsCredentials, lastSegment, withoutSecrets } from './job/types';
 export type {

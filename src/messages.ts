@@ -1,6 +1,6 @@
 /**
- * What messages and log lines are made of: names from outside made safe for a terminal, counts, sizes and times in words, arguments
- * quoted for a shell, reasons of failed system calls, and secrets masked. Needs no package.
+ * Helpers for messages and log lines: sanitizing, counts, sizes and times in words, shell quoting, reasons of failed system calls, and
+ * masking of secrets. Needs no package.
  */
 export * from './messages/wording';
 export { logLevels } from './messages/log';

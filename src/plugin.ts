@@ -30,35 +30,32 @@ import { createLocalFiles } from './storage/local-files';
 import { Stores, type StoresByScheme } from './storage/stores';
 import { bundleOfHost, problemOfBundle, readingBundle, workflowCode } from './workflow-code';
 
-/** Address and credentials of an app profile's service. Jobs name a profile; none of this enters a workflow. */
+/** Address and credentials of an app profile's service. Jobs only name a profile, so none of this enters a workflow. */
 export interface AppProfile {
   /** For example `https://api.vertopal.com`, without `/v1`. */
   baseUrl: string;
   appId: string;
   /**
-   * The app token, or a function that provides it: called for the app's first job, and again after INVALID_CREDENTIAL.
-   * Default: what `tokenFile` holds.
+   * The app token, or a function that provides it: called for the app's first job, and again after INVALID_CREDENTIAL. Default: the
+   * content of `tokenFile`.
    */
   token?: string | (() => string | Promise<string>);
-  /** File with the app token, read again when it changes. With a `token` function, that is called again instead. */
+  /** File with the app token, reread when it changes. With a `token` function, a change calls the function again. */
   tokenFile?: string;
-  /** Where this app's service reaches the receiver, at a domain verified for it. Default: `callbacks.publicBaseUrl`. */
+  /** Base URL of the receiver for this app's service, at a domain verified for the app. Default: `callbacks.publicBaseUrl`. */
   callbackBaseUrl?: string;
 }
 
 /** Callbacks from services to the receiver `fileconv callbacks`. */
 export interface CallbackSettings {
-  /** Signs the URLs; the receiver needs the same: at least 32 characters. In a key file's text, the first key signs. */
+  /** Signs the URLs; the receiver needs the same key: at least 32 characters. If the text has several keys, the first signs. */
   key: string | KeyObject;
   /**
    * Public URL of the receiver with any path prefix, such as `https://hooks.example.com/conversion`. Default: only apps
    * with a `callbackBaseUrl` request callbacks.
    */
   publicBaseUrl?: string;
-  /**
-   * The receiver, where this process runs it and the callbacks of its jobs come to no other: that of a quick conversion then
-   * costs its job no signal.
-   */
+  /** The receiver, if it runs in this process and no other receives the callbacks of its jobs: a quick conversion then needs no signal. */
   receiver?: Pick<CallbackReceiver, 'comes'>;
 }
 
@@ -67,44 +64,43 @@ export interface FileConversionPluginOptions {
   timeouts?: Partial<ApiTimeouts>;
   /** Default: no callbacks, jobs poll. */
   callbacks?: CallbackSettings;
-  /** Stores of sources and results by the scheme of their URIs, beside or in place of those for `file:` and `https:`. */
+  /** Stores of sources and results by URI scheme, in addition to `file:` and `https:`, or in their place. */
   stores?: StoresByScheme;
   /**
-   * Workers on all hosts see the same files under the same paths. Default: false; the steps of a job that writes to a `file:` URI
-   * stay on the host that uploaded. A store of your own says so by its `isPerHost`.
+   * Workers on all hosts see the same files under the same paths. Default: false; the steps of a job that writes to a `file:` URI stay
+   * on the host that uploaded. A custom store declares this by `isPerHost`.
    */
   sharedFiles?: boolean;
-  /** What looks at the results of jobs whose policy `check` is `command`. Default: such jobs fail before they upload. */
+  /** Program that checks the results of jobs with policy `check: 'command'`. Default: such jobs fail before they upload. */
   checkCommand?: CheckCommand;
-  /** Folder that preserves RETRY-AFTER times across restarts. Default: none, and they are lost on a restart. */
+  /** Folder that preserves RETRY-AFTER times across restarts. Default: none; they are lost on restart. */
   stateDir?: string;
-  /** For workers, clients and replays that name none, for example `createEncryptedDataConverter(keys)`. Default: Temporal's. */
+  /** For workers, clients and replays without a converter, for example `createEncryptedDataConverter(keys)`. Default: Temporal's. */
   dataConverter?: DataConverter;
   /**
-   * Whether a worker without workflows of its own runs the conversion workflows. `false`: other workers of its task queue
-   * do. Default: if it has no activities of its own either.
+   * Whether a worker without workflows runs the conversion workflows; `false` if other workers of its task queue do. Default: true for
+   * a worker without activities.
    */
   workflows?: boolean;
   /**
-   * Serves the Nexus service `conversion` to callers of other namespaces and languages, who may use these app profiles.
+   * Serves the Nexus service `conversion` to callers from other namespaces and in other languages, who may use these app profiles.
    * Needs the packages `@temporalio/nexus` and `nexus-rpc`. Default: not served.
    */
   nexus?: { apps: readonly string[] };
-  /** Who is told when a batch ends or needs a person. The secret never enters a workflow. Default: nobody. */
+  /** Listener for notices, for example when a batch ends or needs a person. The secret never enters a workflow. Default: no notices. */
   notify?: NotifySettings;
 }
 
 /**
  * Adds file conversion to a worker.
  *
- * A worker without workflows and activities runs conversions with it. A plugin cannot add workflows to those of a worker:
- * add `export * from 'temporal-file-conversion/workflows'` to your workflows file. May be passed to worker, client and
- * connection alike, and applied twice. Otherwise it only changes a worker's activities and activity interceptors; see
- * `conversionWorkerOptions` for options that suit conversions. Closes its connections to the services when the last
- * worker that uses it ends, or by `await using`.
+ * A worker without workflows and activities runs conversions with it. A plugin can't add workflows to a worker that has its own: add
+ * `export * from 'temporal-file-conversion/workflows'` to your workflows file. May be passed to worker, client and connection alike,
+ * and applied twice. Otherwise it only changes a worker's activities and activity interceptors; see `conversionWorkerOptions` for
+ * options that suit conversions. Closes its connections to the services when the last worker that uses it ends, or by `await using`.
  */
 export class FileConversionPlugin extends SimplePlugin {
-  /** Workers whose workflows were looked at. */
+  /** Workers whose workflows were already checked. */
   private readonly seen = new WeakSet<Worker>();
   private readonly readers = new WeakSet<object>();
   private readonly clients = new Map<string, ConversionApi>();
@@ -112,9 +108,8 @@ export class FileConversionPlugin extends SimplePlugin {
   private readonly checks: ResultChecks;
   private readonly metrics: WorkerMetrics;
   private readonly slots: AppSlots;
-  /** Slots of the worker that has the fewest; initially Temporal's default. */
+  /** Smallest number of slots among its workers; initially Temporal's default. */
   private fewestSlots = 100;
-  /** Number of running workers that use this plugin. */
   private running = 0;
   private readonly settings: FileConversionPluginOptions;
   private readonly tokens: ReadonlyMap<string, TokenSource>;
@@ -131,7 +126,7 @@ export class FileConversionPlugin extends SimplePlugin {
     this.tokens = new Map(Object.entries(options.apps).map(([app, profile]) => [app, tokenOf(app, profile)]));
     const { callbacks } = options;
     const receiver = callbacks?.receiver;
-    // A variable that is not set is reported at once too: the jobs would silently poll.
+    // An unset environment variable is reported at once too: otherwise the jobs would silently poll.
     this.callbackKey = callbacks && keyOf(callbacks);
     this.callbackBaseUrls = callbackBaseUrls(options);
     this.nexusApps = nexusApps(options);
@@ -179,7 +174,7 @@ export class FileConversionPlugin extends SimplePlugin {
 
   override configureBundler(options: BundleOptions): BundleOptions {
     if (options.webpackConfigHook && this.readers.has(options.webpackConfigHook)) return options;
-    // A bundle contains its converters: those of the worker would come too late.
+    // A bundle contains its converters, so those of the worker would come too late.
     const reading = readingBundle({ ...this.settings.dataConverter, ...options }, (code) => {
       const problem = problemOfBundle(code);
       if (problem !== undefined) options.logger?.warn(runsNone(problem));
@@ -205,7 +200,7 @@ export class FileConversionPlugin extends SimplePlugin {
   }
 
   private serveNexus(): NexusService {
-    // Loaded here, because whoever does not serve Nexus may lack its packages.
+    // Loaded here, because programs that do not serve Nexus may lack its packages.
     const handlers = require('./nexus/handlers') as typeof NexusHandlers;
     return (this.nexusService ??= handlers.createConversionServiceHandler(this.nexusApps));
   }
@@ -217,7 +212,7 @@ export class FileConversionPlugin extends SimplePlugin {
       this.introduce(worker);
       await next(worker);
     } catch (error) {
-      // A worker that failed or was forced to end does not wait for requests in flight, and its own error is thrown.
+      // A worker that failed or was forced to end does not wait for requests in flight; its own error is thrown.
       this.leave().catch(() => undefined);
       throw error;
     }
@@ -232,7 +227,7 @@ export class FileConversionPlugin extends SimplePlugin {
   /** Records metrics through the Temporal runtime, which exports them only if configured to. */
   private introduce(worker: Worker): void {
     const { namespace, taskQueue, workflowBundle, workflowsPath } = worker.options;
-    // Loaded here, because clients also use the plugin, and may lack the worker package.
+    // Loaded here, because clients also use the plugin and may lack the worker package.
     const { Runtime } = require('@temporalio/worker') as typeof WorkerPackage;
     const { metricMeter, logger } = Runtime.instance();
     this.metrics.use(metricMeter, { namespace, taskQueue });
@@ -249,7 +244,7 @@ export class FileConversionPlugin extends SimplePlugin {
     return this.close();
   }
 
-  /** Closes the connections to the services. A later job opens them again. */
+  /** Closes the connections to the services. A later job reopens them. */
   async close(): Promise<void> {
     this.checks.close();
     const clients = [...this.clients.values()];
@@ -290,7 +285,7 @@ export class FileConversionPlugin extends SimplePlugin {
     return createCallbackUrl(baseUrl, submission, this.callbackKey);
   }
 
-  /** Named by service and app, which the rate limit belongs to, not by profile. */
+  /** The file name is derived from service and app, to which the rate limit applies, and not from the profile. */
   private rateMemory({ baseUrl, appId }: AppProfile): RateMemory | undefined {
     const { stateDir } = this.settings;
     if (stateDir === undefined) return undefined;
@@ -303,13 +298,12 @@ function runsNone(problem: string): string {
   return `This worker does not run conversions as it should: ${problem}`;
 }
 
-/** @throws TypeError, so that a mistake fails the worker and not each of its jobs. */
 const optionNames: Readonly<Record<keyof FileConversionPluginOptions, true>> = {
   ...{ apps: true, timeouts: true, callbacks: true, stores: true, sharedFiles: true, checkCommand: true },
   ...{ stateDir: true, dataConverter: true, workflows: true, nexus: true, notify: true },
 };
 
-/** Without a compiler, a misspelt name would go unnoticed. */
+/** Without a compiler, a misspelled name would go unnoticed. @throws TypeError */
 function checkNames(options: object): void {
   const unknown = Object.keys(options).find((name) => !(name in optionNames));
   if (unknown !== undefined) {
@@ -329,7 +323,7 @@ function checkProfile(app: string, { baseUrl, appId, token }: AppProfile): void 
   }
 }
 
-/** The activities of one would take the place of the other's, and its apps be unknown. @throws TypeError */
+/** The activities of one plugin would replace those of the other, and its apps would be unknown. @throws TypeError */
 function refuseOther(there: object | undefined, own: object): void {
   const of = (activities: object | undefined) =>
     (activities as Record<string, unknown> | undefined)?.[activityNames.uploadFile];
@@ -337,7 +331,7 @@ function refuseOther(there: object | undefined, own: object): void {
   throw new TypeError('This worker has another FileConversionPlugin already. Give one of them the apps of both.');
 }
 
-/** @throws TypeError, as above. */
+/** @throws TypeError */
 function tokenOf(app: string, { token, tokenFile: file }: AppProfile): TokenSource {
   if (typeof token === 'string') {
     if (file !== undefined) throw new TypeError(`apps.${app} has both token and tokenFile; keep one.`);
@@ -356,7 +350,7 @@ function tokenOf(app: string, { token, tokenFile: file }: AppProfile): TokenSour
 
 type NexusService = NonNullable<WorkerOptions['nexusServices']>[number];
 
-/** Number of slots, where the supplier has a fixed maximum. */
+/** Undefined if the supplier has no fixed maximum. */
 function activitySlots(supplier: Worker['options']['tuner']['activityTaskSlotSupplier']): number | undefined {
   switch (supplier.type) {
     case 'fixed-size':
@@ -392,7 +386,7 @@ function callbackBaseUrls({ apps, callbacks }: FileConversionPluginOptions): Map
   return baseUrls;
 }
 
-/** Checked at startup as well. */
+/** Checked at startup too. */
 function nexusApps({ apps, nexus }: FileConversionPluginOptions): readonly string[] {
   const unknown = nexus?.apps.filter((app) => !Object.hasOwn(apps, app)) ?? [];
   if (unknown.length === 0) return nexus?.apps ?? [];

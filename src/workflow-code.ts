@@ -13,9 +13,9 @@ const workflowsPath = require.resolve('./workflows');
 const built = path.resolve(__dirname, '../dist');
 
 /**
- * The conversion workflows for a worker that has none: the prebuilt bundle, or a new one when the worker changes the code
- * by plugins, interceptors or converters, when the SDK has another version, or when there is no prebuilt one. A bundle
- * contains its converters: encrypted payloads have their own.
+ * The conversion workflows for a worker that has none: the prebuilt bundle, or a new one if plugins, interceptors or converters change
+ * the code, if the SDK has another version, or if there is no prebuilt one. A bundle contains its converters; encrypted payloads have
+ * their own.
  */
 export function workflowCode({
   dataConverter = {},
@@ -34,14 +34,14 @@ export function workflowCode({
   const builtWith = readVersion(path.join(built, 'workflow-bundle.json'), 'sdkVersion');
   const running = readVersion(require.resolve('@temporalio/worker/package.json'), 'version');
   if (builtWith !== running || hasForeignCode) {
-    // Loaded once per thread, not per workflow: our modules only hold constants. The built bundle does the same.
+    // Loaded once per thread, not per workflow: our modules only hold constants. The prebuilt bundle does the same.
     return { workflowsPath, bundlerOptions: { ...bundlerOptions, preloadModules: [workflowsPath] } };
   }
   const code = readFileSync(path.join(built, 'workflow-bundle.js'), 'utf8');
   return { workflowBundle: { code: isEncoding ? code : withPlainFailures(code) } };
 }
 
-/** The failures of a workflow are encoded in its sandbox, which knows nothing of its worker: the built bundle encodes them. */
+/** Turns the encoding of failures off: the prebuilt bundle encodes them, and its sandbox can't see the worker's settings. */
 function withPlainFailures(code: string): string {
   const plain = code.replace('({ encodeCommonAttributes: true })', '({ encodeCommonAttributes: false })');
   if (plain === code) throw new Error('The workflow bundle has no failure converter. Build it again: npm run build');
@@ -53,7 +53,7 @@ function readVersion(file: string, key: string): string | undefined {
   return z.looseObject({ [key]: z.string() }).parse(JSON.parse(readFileSync(file, 'utf8')))[key];
 }
 
-/** The parts of webpack that are used here; the SDK's types of it need webpack to be installed. */
+/** The parts of webpack used here; the SDK's types need webpack to be installed. */
 interface WebpackConfig {
   plugins?: { apply(compiler: Compiler): void }[];
 }
@@ -61,7 +61,7 @@ interface Compiler {
   hooks: { assetEmitted: { tap(name: string, emitted: (file: string, asset: { content: Buffer }) => void): void } };
 }
 
-/** Calls `onCode` with the code of each bundle that is made. */
+/** Calls `onCode` with the code of each bundle that is built. */
 export function readingBundle(options: BundleOptions, onCode: (code: string) => void): BundleOptions {
   const { webpackConfigHook: before } = options as { webpackConfigHook?: (config: WebpackConfig) => WebpackConfig };
   const reader = {
@@ -75,13 +75,12 @@ export function readingBundle(options: BundleOptions, onCode: (code: string) => 
   return { ...options, webpackConfigHook: webpackConfigHook as NonNullable<BundleOptions['webpackConfigHook']> };
 }
 
-/** The code of a worker's bundle, if it has one. */
 export function bundleOfHost(bundle: WorkerOptions['workflowBundle']): string | undefined {
   if (!bundle) return undefined;
   return 'code' in bundle ? bundle.code : readFileSync(bundle.codePath, 'utf8');
 }
 
-/** Why a bundle does not run conversions as this version does, with this converter of its worker; undefined if it does. */
+/** Why a bundle, with its worker's converter, does not run conversions as this version does; undefined if it does. */
 export function problemOfBundle(code: string, dataConverter?: DataConverter): string | undefined {
   const own = conversionWorkflowsVersion;
   const name = own.slice(0, own.indexOf(' '));

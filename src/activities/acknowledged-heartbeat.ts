@@ -9,9 +9,9 @@ const callTimeoutMs = 5_000;
 const notFound = 5;
 
 /**
- * The heartbeats of one attempt. The regular beat is the SDK's own: it keeps the attempt alive at the server and in the
- * worker, and delivers cancellation, but is throttled and unacknowledged. `record` calls the server itself and resolves
- * once the details that the workflow or the next attempt will read are stored.
+ * The heartbeats of one attempt. The regular beat is the SDK's own: it keeps the attempt alive at the server and in the worker, and
+ * delivers cancellation, but is throttled and unacknowledged. `record` calls the server directly and resolves once it has stored the
+ * details for the workflow or the next attempt.
  */
 export class AcknowledgedHeartbeat {
   /** Aborts when the job is cancelled, the server has dropped the attempt, or the worker shuts down. */
@@ -21,10 +21,10 @@ export class AcknowledgedHeartbeat {
   private details: object = {};
   private recorded: object | undefined;
   private readonly timeoutMs: number;
-  /** When the server last had this attempt as alive; undefined after a suspension: the task may be older. */
+  /** When the server last confirmed this attempt. Undefined after a suspension, since the task may be older than it. */
   private aliveAt: Moment | undefined;
 
-  /** `lasting` becomes part of the details of every heartbeat. */
+  /** `lasting` becomes part of every heartbeat's details. */
   constructor(
     private readonly context: Context,
     private readonly lasting: object = {},
@@ -34,12 +34,12 @@ export class AcknowledgedHeartbeat {
     this.aliveAt = processPulse.hasWokenWithin(this.timeoutMs) ? undefined : momentNow();
   }
 
-  /** Starts the regular beat. Without it no beat can overtake a record, but the heartbeat timeout keeps running. */
+  /** Starts the regular beat. Without it, no beat can overtake a record, but the heartbeat timeout keeps running. */
   start(): void {
     this.timer ??= setInterval(() => this.context.heartbeat(this.details), this.timeoutMs / 3);
   }
 
-  /** Beats now: the worker itself drops an attempt without a regular beat, whatever `record` told the server. */
+  /** Beats now: the worker drops an attempt without a regular beat, even if `record` has reached the server. */
   beat(): void {
     this.context.heartbeat(this.details);
   }
@@ -60,30 +60,30 @@ export class AcknowledgedHeartbeat {
    */
   async record(details: object): Promise<void> {
     this.update(details);
-    // Replaces a beat still throttled by the SDK, which would arrive later with outdated details.
+    // Replaces a beat that the SDK still holds back, which would arrive later with outdated details.
     if (this.timer) this.context.heartbeat(this.details);
     await this.send();
     this.recorded = this.details;
     this.controller.signal.throwIfAborted();
   }
 
-  /** Adds to what the next attempt will read. Fails when Temporal is unreachable, as the end of the attempt would. */
+  /** Records additional details for the next attempt. Fails if Temporal is unreachable, as completing the attempt would. */
   async recordLast(details: object): Promise<void> {
     await this.record({ ...this.details, ...details });
   }
 
   /**
-   * Called before an action that a dropped attempt must not take. Undefined: act now, in this tick. A promise: the
-   * server is being asked; call again when it resolves. Short attempts never have to ask.
+   * Call before an action that a dropped attempt must not take. Undefined: act now, in this tick. A promise: the server is being asked;
+   * call again when it resolves. Short attempts never have to ask.
    * @throws CancelledFailure through the promise, as `record` does.
    */
   confirm(): Promise<void> | undefined {
-    // Half, because the server's timer started earlier than ours, and the action takes time too.
+    // Half, because the server's timer started before ours, and the action takes time too.
     if (this.aliveAt && elapsedMs(this.aliveAt) < this.timeoutMs / 2) return undefined;
     return this.record(this.details);
   }
 
-  /** Called before an attempt fails: sends details that are newer than the last record, if the beat has started. */
+  /** Call before an attempt fails: sends details newer than the last record, if the beat has started. */
   tellWithFailure(): void {
     if (this.timer && this.details !== this.recorded) this.context.heartbeat(this.details);
   }
@@ -118,7 +118,7 @@ export class AcknowledgedHeartbeat {
   }
 }
 
-/** A moment by two clocks: the monotonic one cannot be set, the wall clock continues while the machine sleeps. */
+/** A moment by two clocks: the monotonic clock can't be set, and the wall clock continues while the machine sleeps. */
 export interface Moment {
   readonly monotonicMs: number;
   readonly wallMs: number;
@@ -137,7 +137,7 @@ const beatMs = 1_000;
 /** A busy process may miss a beat or two. */
 const longestPauseMs = 3_000;
 
-/** Detects that this process was suspended, by a signal or with its machine: data in its sockets may then be stale. */
+/** Detects that this process was suspended, by a signal or with its machine: data in its sockets may be stale then. */
 export class ProcessPulse {
   private timer: NodeJS.Timeout | undefined;
   private last: Moment;
@@ -164,5 +164,5 @@ export class ProcessPulse {
   }
 }
 
-/** The worker process's own; active once started. */
+/** The worker process's pulse; inactive until started. */
 export const processPulse = new ProcessPulse();

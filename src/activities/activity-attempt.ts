@@ -20,48 +20,48 @@ import { readRetryPauses, type ConversionTimes } from './pauses';
 import { KnownRefusalError, type Probe, type RefusalWatch } from './refusal-watch';
 import type { WorkerMetrics } from './worker-metrics';
 
-/** Dependencies of the activities; a worker injects the real ones, a test may inject others. */
+/** Dependencies of the activities, injected by the worker or a test. */
 export interface ActivityDependencies {
   /**
-   * The document's client for an app profile. It holds the token, which never enters a workflow.
-   * @throws UnknownAppError when the worker has no such profile.
+   * The API client of an app profile. It holds the token, which never enters a workflow.
+   * @throws UnknownAppError if the worker has no such profile.
    */
   api: (app: string) => ConversionApi;
   files: Stores;
   checks: ResultChecks;
   /** Default: no metrics. */
   metrics?: WorkerMetrics | undefined;
-  /** Default: slots are not shared out. */
+  /** Default: any app may use all slots. */
   slots?: AppSlots | undefined;
   refusals: RefusalWatch;
   times: ConversionTimes;
-  /** `refusals`, `times` and `waits` are shared by all activities of a worker. */
+  /** Like `refusals` and `times`, shared by all activities of a worker. */
   waits: WaitSlots;
   /** Callback URL for a submit of this app; undefined: no callback, the job polls. */
   callbackUrl?: ((app: string, submission: CallbackSubmission) => string | undefined) | undefined;
-  /** Waits at most so long for the callback of a submit; undefined: another process receives it. */
+  /** Waits up to `ms` for the callback of a submit. Undefined: another process receives callbacks. */
   callbackComes?: ((submission: CallbackSubmission, ms: number, signal: AbortSignal) => Promise<boolean>) | undefined;
-  /** Default: nobody is told of anything. */
+  /** Default: no notices. */
   notify?: NotifySettings | undefined;
-  /** Shared by all activities of a worker. Default: nobody is told what becomes of its apps. */
+  /** Shared by all activities of a worker. Default: no notices about apps. */
   appNotices?: AppNotices | undefined;
 }
 
 /** Counts of earlier attempts, kept in the details of every heartbeat. */
 interface EarlierAttempts {
-  /** Answered with 429; not counted as attempts. */
+  /** Rejected with 429; not counted as attempts. */
   throttled?: number;
-  /** Ended before a request: by a long queue, reserved slots or a known refusal; not counted either. */
+  /** Ended before a request by the rate limit, reserved slots or a known refusal; not counted either. */
   unsent?: number;
-  /** Latest consecutive attempts that received an unreadable response. */
+  /** Latest consecutive attempts with an unreadable response. */
   unreadable?: number;
-  /** Latest consecutive attempts that were answered that the task or its result is missing. */
+  /** Latest consecutive responses that the task or its result is missing. */
   missing?: MissingAnswers;
 }
 
 /**
- * A longer wait returns the slot, so that requests queued for one endpoint class leave slots to the others. A submit
- * sends no heartbeat before its fence, and must reach it within the heartbeat timeout.
+ * A longer wait returns the slot, so that requests queued for one endpoint class leave slots to the others. A submit sends no heartbeat
+ * before its fence, so it must also reach the fence within the heartbeat timeout.
  */
 const longestWaitMs = 7_000;
 /** RETRY-AFTER from which a wait is logged as a warning. */
@@ -69,7 +69,7 @@ const longWaitSeconds = 10;
 
 type Step = Pick<FailureContext, 'step' | 'app'> & { parking?: Parking };
 
-/** One attempt of an activity: its heartbeat, its request count, and the context of its failures. */
+/** One attempt of an activity: its heartbeat, its request count and the context of its failures. */
 export type ActivityAttempt = ReturnType<typeof begin>;
 
 function begin({ step, app, parking }: Step) {
@@ -113,14 +113,13 @@ function begin({ step, app, parking }: Step) {
   const { parked } = parking ?? {};
   return {
     context,
-    /** The last attempt of a parked job is always made, whatever other jobs have learned. */
+    /** A parked job always makes its last attempt, whatever other jobs have learned. */
     isLast: parked !== undefined && serverNow() >= parked.until,
-    /** When a job asks again that has just been refused. */
+    /** Delay of a job's first probe after it was refused. */
     firstProbeMs: failure.pauses?.maximumMs ?? 60_000,
     earlier: { throttled, unsent, unreadable, missing },
-    /** 1 for the first. */
     number: info.attempt,
-    /** Attempts that have sent something, including this one. */
+    /** Attempts that sent a request, including this one. */
     requests: info.attempt - unsent,
     heartbeat,
     /** Details of the last heartbeat of an earlier attempt, unvalidated. */
@@ -130,7 +129,7 @@ function begin({ step, app, parking }: Step) {
     ageMs,
     /** How this attempt's requests queue for the rate limit. */
     turn,
-    /** The same for a step of several requests: counts them, over all attempts, in `failure.requests`. */
+    /** `turn` for a step of several requests: counts them over all attempts, in `failure.requests`. */
     countRequests(): RequestTurn {
       failure.requests = (previousDetails as { requests?: number }).requests ?? 0;
       const beforeSend = () => {
@@ -140,7 +139,7 @@ function begin({ step, app, parking }: Step) {
       };
       return { ...turn, beforeSend };
     },
-    /** Names a job's temporary files: the same in every attempt, activity and run of the job. */
+    /** Key of a job's temporary files: the same in every attempt, activity and run of the job. */
     jobKey: info.workflowExecution?.workflowId ?? info.activityId,
     run: info.workflowExecution,
     /** Context of this attempt's failures; the activity keeps `requests` and `taskId` up to date. */
@@ -148,7 +147,7 @@ function begin({ step, app, parking }: Step) {
   };
 }
 
-/** `parking`: of a step whose refusals may park its job. */
+/** `parking`: only for a step whose refusals can park its job. */
 export async function runAttempt<T>(
   { metrics, slots, refusals, appNotices }: Pick<ActivityDependencies, 'metrics' | 'slots' | 'refusals' | 'appNotices'>,
   { step, app, parking }: Step,
@@ -157,7 +156,7 @@ export async function runAttempt<T>(
   const attempt = begin(defined({ step, app, parking }));
   const { context, earlier, heartbeat, failure } = attempt;
   let account: Probe | undefined;
-  // A submit starts its regular beat only after its fence, which an older beat must not overtake.
+  // A submit starts its regular beat only after its fence: an earlier beat could arrive late and overwrite it.
   if (step !== 'submit') heartbeat.start();
   try {
     // Keeps what earlier attempts recorded, even if this one gets no slot.
@@ -167,7 +166,7 @@ export async function runAttempt<T>(
     const result = await work(attempt);
     if (account?.accepted()) void tellParked(context, app);
     if (parking?.parked) {
-      // A submit needs an account and vCredits, whatever its job waited for last.
+      // A submit needs the account and vCredits, whichever of them its job waited for last.
       await appNotices?.accepted(app, step === 'submit' ? ['account', 'credits'] : [parking.parked.reason]);
     }
     return result;
@@ -187,7 +186,7 @@ export async function runAttempt<T>(
       heartbeat.tellWithFailure();
     }
     if (limitedBy === 'throttled') logThrottled(context, error);
-    // Only now: a submit that the service refused has lowered its fence.
+    // Not earlier: a submit that the service refused must have lowered its fence first.
     if (error instanceof ConversionApiError) failure.mayHaveOtherToken = await error.mayHaveOtherToken?.();
     if (account) tellOthers(account, error, failure);
     const reason = error instanceof ConversionApiError ? parkReasonOf(error, failure) : undefined;
@@ -204,20 +203,20 @@ export async function runAttempt<T>(
   }
 }
 
-/** @throws KnownRefusalError when it is too early to ask. */
+/** @throws KnownRefusalError if it is too early for a request. */
 function askForAccount(refusals: RefusalWatch, { failure, number, firstProbeMs, isLast }: ActivityAttempt): Probe {
   const { app, parking: { parked, readyAt } = {} } = failure;
   if (parked && parked.reason !== 'room' && !parked.asksAtOnce && number === 1 && !isLast) {
     throw new KnownRefusalError(parked, firstProbeMs);
   }
-  // Somebody may have mended the account and started this job.
+  // A user may have fixed the account and started this job.
   const anyway = isLast || !parked;
-  // Some accounts get nothing more converted, but what they have.
+  // Some accounts may still fetch results although the service converts nothing more for them.
   const key = isPaid(failure) ? `results of ${app}` : app;
   return refusals.ask({ key, readyAt, isParked: parked !== undefined, firstPauseMs: firstProbeMs, anyway });
 }
 
-/** An app is accepted again: its parked jobs need not wait for their next probe. Never rejects. */
+/** The app is accepted again, so its parked jobs need not wait for their next probe. Never rejects. */
 export async function tellParked({ client, log }: Context, app: string): Promise<void> {
   try {
     await tellListedReady(client, { app });
@@ -226,20 +225,20 @@ export async function tellParked({ client, log }: Context, app: string): Promise
   }
 }
 
-/** Tells the other jobs what this one was told. */
+/** Shares a refusal of the account with the other jobs. */
 function tellOthers(account: Probe, error: unknown, failure: FailureContext): void {
   const { code, message } = error instanceof ConversionApiError ? error : { code: '', message: '' };
   const isRefused = lookUpErrorCode(code)?.refusesAccount === true && !failure.mayHaveOtherToken;
   if (isRefused) failure.probeAfterMs = account.refused({ code, message: withAdvice(message, code, failure) });
 }
 
-/** Empty for a "not yet", which explains nothing. */
+/** Undefined for our own failures, such as "not yet", which explain nothing. */
 function reasonOf(error: unknown): string | undefined {
   if (error instanceof ApplicationFailure || !(error instanceof Error)) return undefined;
   return error.message.slice(0, 500);
 }
 
-/** Requests time out before Temporal's attempt does, which can then report why; the margin covers many at once. */
+/** Requests time out before Temporal's attempt does, so that the attempt can report why; the margin is for many at once. */
 function answerTimeoutMs(attemptTimeoutMs: number): number {
   const marginMs = Math.min(Math.max(1_000, attemptTimeoutMs / 10), 5_000);
   return Math.max(attemptTimeoutMs - marginMs, attemptTimeoutMs / 2);
@@ -253,7 +252,7 @@ function logThrottled({ log }: Context, error: unknown): void {
   log[level]('The service wants a pause', { code, endpoint, httpStatus, retryAfterSeconds });
 }
 
-/** Names and limits what a batch step writes; `signal` aborts as that of `ActivityAttempt`. */
+/** For a batch step's writes; `signal` aborts as in `ActivityAttempt`. */
 interface BatchStep {
   signal: AbortSignal;
   workflowId: string;
@@ -261,7 +260,7 @@ interface BatchStep {
   attempt: number;
 }
 
-/** An activity that converts nothing at the service: adds the heartbeat and converts its errors. */
+/** An activity without a conversion: adds the heartbeat and converts its errors. */
 export function batchStep<Input, Result>(
   work: (input: Input, step: BatchStep, client: Client) => Promise<Result>,
   { step = 'batch', notifies }: { step?: 'batch' | 'plan' } & Pick<FailureContext, 'notifies'> = {},

@@ -5,14 +5,14 @@ import type { ParkReason } from '../job/types';
 import { appAcceptedSignal, appRefusedSignal, conversionAppNoticeType, type NoticeType } from '../job/names';
 import type { AppNotice } from '../batch/model/notices';
 
-/** What was told this recently need not be told again: many jobs are answered at once. */
+/** Suppresses repeated signals: many jobs receive the same answer at once. */
 const recentMs = 30_000;
 
 type Answer = 'refused' | 'accepted';
 
 /**
- * What a worker tells of its apps: the service refuses a job, which parks, or accepts one that was parked. One workflow for each app
- * and reason (`conversionAppNotice`) makes one word of what all workers tell.
+ * Signals what a worker learns about its apps: the service refuses a job, which parks, or accepts a parked one. One workflow for each
+ * app and reason (`conversionAppNotice`) merges the signals of all workers into one notice.
  */
 export class AppNotices {
   readonly #notifies: readonly NoticeType[];
@@ -42,7 +42,7 @@ export class AppNotices {
     }
   }
 
-  /** What can't be told now fails no job: another one will be answered. */
+  /** Best effort: a failed signal fails no job, since another job's answer will be signalled. */
   async #tell(
     answer: Answer,
     { app, reason }: { app: string; reason: ParkReason },
@@ -57,7 +57,7 @@ export class AppNotices {
     try {
       await send(context, workflowId);
     } catch (error) {
-      // Whoever accepts last may be late.
+      // The notice workflow has already ended.
       if (error instanceof WorkflowNotFoundError) return;
       this.#told.delete(workflowId);
       context.log.warn('Nobody could be told what the service answers', { app, reason, answer, error });

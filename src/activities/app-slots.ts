@@ -1,13 +1,12 @@
 import type { Context } from '@temporalio/activity';
 import type { ActivityInterceptors } from '@temporalio/worker';
 
-/** The app has used up its share of the worker's slots: the attempt returns its own slot unused. */
+/** The app has used up its share of the worker's slots, so the attempt returns its slot unused. */
 export class SlotsTakenError extends Error {
   override readonly name = 'SlotsTakenError';
 
   constructor(
     message: string,
-    /** Delay before the next attempt. */
     readonly retryAfterMs: number,
   ) {
     super(message);
@@ -22,24 +21,24 @@ interface Held {
   readonly byApp: Map<string, number>;
 }
 
-/** Share of a worker's slots that an app above its fair share leaves free. */
+/** Share of a worker's slots that an app above its fair share must leave free. */
 const freePart = 0.1;
 const shortestAbsenceMs = 1_000;
-/** Staggers the returning attempts of one app, so that their checks at a full worker cost little. */
+/** Staggers the returning attempts of an app, so that their checks at a full worker cost little. */
 const betweenReturnsMs = 50;
 
 /**
- * Shares the activity slots of a worker among its apps. An app with a slow service would otherwise take all slots and
- * block the others' jobs. Each app has its equal share guaranteed, and may use free slots beyond it, except a tenth.
+ * Shares the activity slots of a worker among its apps. Otherwise an app with a slow service would take all slots and block the others'
+ * jobs. Each app has an equal share guaranteed, and may use free slots beyond it, except a tenth.
  */
 export class AppSlots {
   readonly #workers = new Map<string, Held>();
   readonly #lastReturnMs = new Map<string, number>();
 
-  /** @param apps number of app profiles; a single one may use all slots. */
+  /** @param apps number of app profiles; a single app may use all slots. */
   constructor(private readonly apps: number) {}
 
-  /** Starts to count the slots of the worker on this task queue. An unknown number of slots is not shared out. */
+  /** Starts to count the slots of the worker on this task queue. An unknown number of slots is not shared. */
   use(taskQueue: string, slots: number | undefined): void {
     if (this.apps > 1 && slots !== undefined) this.#workers.set(taskQueue, { slots, byApp: new Map() });
   }
@@ -64,7 +63,7 @@ export class AppSlots {
 
   /**
    * Checks an activity that is already counted.
-   * @throws SlotsTakenError when its slot is reserved for other apps.
+   * @throws SlotsTakenError if its slot is reserved for other apps.
    */
   check(taskQueue: string, app: string): void {
     const held = this.#workers.get(taskQueue);
@@ -72,7 +71,7 @@ export class AppSlots {
     if (!held || own <= 1) return;
     const { slots, byApp } = held;
     const others = [...byApp.keys()].filter((each) => each !== '' && each !== app).length;
-    // Each app that holds no slot finds one.
+    // Reserves a slot for each app that holds none.
     const idle = Math.max(0, this.apps - 1 - others);
     const isBeyondShare = own > slots / this.apps;
     const kept = isBeyondShare ? Math.max(Math.ceil(slots * freePart), idle) : idle;
@@ -86,7 +85,7 @@ export class AppSlots {
   }
 
   #retryAfterMs(app: string): number {
-    // Whole milliseconds, so that sums are exact.
+    // Whole milliseconds keep the sums exact.
     const now = Math.round(performance.now());
     const at = Math.max(now + shortestAbsenceMs, (this.#lastReturnMs.get(app) ?? 0) + betweenReturnsMs);
     this.#lastReturnMs.set(app, at);
@@ -100,14 +99,14 @@ function add(counts: Map<string, number>, app: string, change: number): void {
   else counts.set(app, count);
 }
 
-/** Limits the slots of activities that only wait for others, so that the others find one. Shared per worker. */
+/** Limits the slots of activities that only wait for other activities, which need slots too. Shared per worker. */
 export class WaitSlots {
   private held = 0;
 
   /** `limit` is read at each use, because the number of slots is only known once the worker exists. */
   constructor(private readonly limit: () => number) {}
 
-  /** Runs `work`; `isFree` says whether it may wait in its slot. */
+  /** `isFree` says whether `work` may wait in its slot. */
   async use<T>(work: (isFree: boolean) => Promise<T>): Promise<T> {
     if (this.held >= this.limit()) return work(false);
     this.held += 1;

@@ -8,28 +8,28 @@ import { defined } from '../job/defined';
 import { batchStep, type ActivityDependencies } from './activity-attempt';
 import { lookAtJob, unreadableJob } from './look-at-job';
 
-/** Jobs often end together: waiting briefly for more before each look costs less than a new round for each. Grows with their number. */
+/** Wait before each look: jobs often end together, and one round for several is cheaper. Grows with the number of jobs. */
 const gatherMs = 200;
 const gatherMsPerJob = 3;
-/** The server limits long polls; any further jobs are polled in the next round. */
+/** The server limits long polls; further jobs are polled in the next round. */
 const pollsAtATime = 100;
 const pollMs = 10_000;
 const looksAtATime = 50;
 const closeEvent = temporal.api.enums.v1.HistoryEventFilterType.HISTORY_EVENT_FILTER_TYPE_CLOSE_EVENT;
 
-/** An attempt during which no job ended returns its slot and retries; neither adds to the history. */
+/** An attempt that sees no job end returns its slot after this time and retries; neither adds to the history. */
 const holdMs = 20_000;
 const backAfterMs = 500;
-/** Pause of an attempt that got no slot to wait in and only checks once; grows with the number of jobs. */
+/** Pause after an attempt that got no slot to wait in and only looked once; grows with the number of jobs. */
 const lookAgainMs = 2_000;
 const lookAgainMsPerJob = 20;
-/** Limit of one result; Temporal accepts 2 MiB. */
+/** Limit of one result, in characters; Temporal accepts 2 MiB. */
 const maxAnswerCharacters = 400_000;
 
 /**
- * Waits without limit until a job has ended, by long polls; of jobs with `expected` returns the state at once.
- * Idempotent. Waiting occupies a slot that the jobs need: an attempt returns it when no job ends for a while, and does
- * not wait at all when too many slots already wait.
+ * Waits without limit until a job has ended, by long polls; if all jobs have `expected`, returns their state at once. Idempotent.
+ * Waiting occupies a slot that the jobs need: an attempt returns it if no job ends for a while, and does not wait at all if too many
+ * slots already wait.
  */
 export function createAwaitJobs({ waits: slots }: Pick<ActivityDependencies, 'waits'>) {
   return batchStep(async ({ jobs }: AwaitJobsInput, { signal }, client): Promise<AwaitJobsResult> => {
@@ -42,7 +42,7 @@ export function createAwaitJobs({ waits: slots }: Pick<ActivityDependencies, 'wa
   });
 }
 
-/** The jobs that have ended; empty when none has ended in time. */
+/** The jobs that have ended; empty if none ended in time. */
 async function untilSomeEnd(
   client: Client,
   awaited: readonly AwaitedJob[],
@@ -54,14 +54,14 @@ async function untilSomeEnd(
     await sleep(gatherMs + gatherMsPerJob * jobs.length, undefined, { signal }).catch(() => undefined);
     const seen = await lookAtAll(client, jobs, signal);
     const ended = seen.filter(hasEnded);
-    // One that was reset has another run now.
+    // A job that was reset has a new run.
     jobs = jobs.map((job, index) => ({ ...job, ...defined({ runId: seen[index]?.runId }) }));
     if (ended.length > 0 || performance.now() >= deadline) return ended;
     await untilOneCloses(client, [...jobs, ...jobs].slice(first, first + Math.min(pollsAtATime, jobs.length)), signal);
   }
 }
 
-/** A job that does not exist counts as ended, since there is nothing to wait for. */
+/** A job that does not exist counts as ended: there is nothing to wait for. */
 function hasEnded({ runId, outcome }: SeenJob): boolean {
   return runId === undefined || outcome !== undefined;
 }
@@ -107,7 +107,7 @@ async function untilOneCloses(client: Client, jobs: readonly AwaitedJob[], signa
   const { namespace } = client.options;
   const over = new AbortController();
   const deadline = Date.now() + pollMs;
-  // A worker's connection can't cancel a call, so each has its own deadline.
+  // A worker's connection can't cancel a call, so each call has its own deadline.
   const polls = jobs.map(({ workflowId, runId }) =>
     client.withDeadline(deadline, async () => {
       const { history } = await client.workflowService.getWorkflowExecutionHistory({

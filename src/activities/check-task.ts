@@ -10,10 +10,10 @@ import type { FailureContext } from './failure-context';
 import { reactionToTask } from './reactions';
 import { firstCheckDelayMs, kindOf, nextCheckDelayMs, withinDeadlineMs } from './pauses';
 
-/** Waits up to this long keep their slot: a retry by the server costs more and comes up to a second late. */
+/** Shorter waits keep their slot: a retry by the server costs more and comes up to a second late. */
 const longestWaitInsideMs = 2_000;
 
-/** Details of this activity's heartbeats, beside its requests; times are milliseconds since the submit. */
+/** Details of this activity's heartbeats, in addition to its requests; times are milliseconds since the submit. */
 interface CheckHeartbeat {
   /** When the service last answered "not yet". */
   notYetMs?: number;
@@ -22,8 +22,8 @@ interface CheckHeartbeat {
 }
 
 /**
- * Polls the conversion task until it is finished (`task/response`). Idempotent. A long "not yet" fails the attempt, and
- * Temporal retries it after our delay, which adds nothing to the history and holds no slot.
+ * Polls the conversion task until it is finished (`task/response`). Idempotent. After a long "not yet" the attempt fails, and Temporal
+ * retries it after our delay, which adds nothing to the history and holds no slot.
  */
 export function createCheckTask(dependencies: ActivityDependencies) {
   const { api, times } = dependencies;
@@ -57,19 +57,19 @@ export function createCheckTask(dependencies: ActivityDependencies) {
         if (delayMs > longestWaitInsideMs) {
           await heartbeat.recordLast({ dueMs: elapsedMs() + delayMs } satisfies CheckHeartbeat);
           const message = `${said}; next check in ${(delayMs / 1_000).toFixed(1)} s`;
-          // The next attempt adds nothing to the history.
+          // A retry adds nothing to the history.
           throw build(failure, { code: failureCodes.notFinished, message, reaction: 'retry', delayMs, expected: true });
         }
         if (delayMs > 0) await sleep(delayMs, undefined, { signal }).catch(() => signal.throwIfAborted());
         const snapshot = await api(input.app).taskResponse({ connector: input.taskId, signal, turn });
         const report = reportTask(snapshot, input.taskId, failure);
-        // The account is accepted again.
+        // The account is accepted again, so the park is over.
         if (!report.finished && input.parked) return { report, requests: failure.requests };
         if (report.finished) {
-          // The time of the submit is unknown where a callback named the task, an earlier run left it, or the submit was cut off.
+          // The submit time is unknown if a callback named the task, an earlier run submitted it, or the submit was cut off.
           if (!input.fromCallback && !input.isEarlier && input.notYetMs !== 0) {
             const doneMs = elapsedMs();
-            // The service's own figure excludes the time in its queue; a callback comes after both.
+            // The service's figure excludes the time in its queue; a callback comes after both.
             const told = { notYetMs, doneMs, durationSeconds: report.durationSeconds };
             times.observe(pair, isCalled ? { notYetMs: 0, doneMs, durationSeconds: doneMs / 1_000 } : told);
           }
@@ -91,11 +91,11 @@ function whatItSays({ status, error }: TaskSnapshot): string {
 }
 
 /**
- * Converts a task's state for the job: completed does not mean successful (section "States and transitions"), and only
- * a completed task's error is final. A missing result (`null`, `{}`) means "not yet". After a submit, anything but
- * success is left to the next poll: the task id is then known, so its cost is recorded.
+ * Converts a task's state for the job: completed does not mean successful (section "States and transitions"), and only a completed
+ * task's error is final. A missing result (`null`, `{}`) means "not yet". At the submit, anything but success is left to the next poll:
+ * the task id is known by then, so its cost is recorded.
  *
- * @throws ApplicationFailure when the task completed with an error, or with an output status other than `successful`.
+ * @throws ApplicationFailure if the task completed with an error, or with an output status other than `successful`.
  */
 export function reportTask(snapshot: TaskSnapshot, taskId: string, context: FailureContext): TaskReport {
   const { status, error, outputStatus, isWithoutResult = false, vcredits, durationSeconds, warnings } = snapshot;
@@ -111,7 +111,7 @@ export function reportTask(snapshot: TaskSnapshot, taskId: string, context: Fail
   return defined({ taskId, connector, finished, vcredits, durationSeconds, warnings: { ...warnings } });
 }
 
-/** A task that the service completed with an error (section "States and transitions"): it was not charged. */
+/** For a task that completed with an error (section "States and transitions"): it was not charged. */
 export function taskFailure(error: { code: string; message: string }, context: FailureContext): ApplicationFailure {
   const known = lookUpErrorCode(error.code);
   const parksRefused = known?.refusesAccount === true && context.parking?.parksRefused === true;
@@ -125,7 +125,7 @@ export function taskFailure(error: { code: string; message: string }, context: F
   });
 }
 
-/** A task with an error that was charged for, or called successful: treated as lost, not as free to convert again. */
+/** For a task with an error that was charged or reported as successful: counts as lost, not as free to convert again. */
 function chargedFailure(error: { code: string; message: string }, context: FailureContext): ApplicationFailure {
   const { code, message } = error;
   return build(context, {

@@ -22,21 +22,21 @@ import { firstCheckDelayMs, kindOf } from './pauses';
 import type { Probe } from './refusal-watch';
 import { SentOutcomes } from './sent-outcomes';
 
-/** An attempt this old sends a heartbeat at once: part of the heartbeat timeout has already passed. */
+/** An attempt of this age sends a heartbeat at once: part of the heartbeat timeout has already passed. */
 const longAgeMs = 2_000;
 
-/** A conversion that usually takes no longer is awaited here. */
+/** Conversions that usually take no longer are awaited here. */
 const quickMs = 1_200;
-/** Limits for asking whether it has ended: for the turn at the rate limit, and for turn and answer together. */
+/** Limits for the poll: for its turn at the rate limit, and for turn and answer together. */
 const quickTurnMs = 1_500;
 const quickAnswerMs = 3_000;
 
 /**
  * Submits the conversion (`convert/file`). **Not idempotent**: it costs vCredits, and there is no idempotency key.
  *
- * A fence stands right before the first byte: an acknowledged heartbeat `{ phase: 'sending' }`. A worker lost without
- * it has sent nothing; with it the outcome is unknown, unless the next attempt comes to the same process, which has
- * lost only Temporal for a while. It is cleared when a response proves that nothing ran.
+ * A fence precedes the first byte: an acknowledged heartbeat `{ phase: 'sending' }`. A worker lost without it has sent nothing. With it
+ * the outcome is unknown, unless the next attempt runs in the same process, which only lost its connection to Temporal. The fence is
+ * lowered when a response proves that nothing ran.
  *
  *     (nothing) --fence--> sending --refused, nothing ran--> waiting
  *                          sending --accepted, and quick---> awaiting, with the task
@@ -46,9 +46,9 @@ export function createConvertFile(dependencies: ActivityDependencies) {
   const outcomes = new SentOutcomes();
 
   /**
-   * Awaits the end of a conversion of a kind that is known to be quick, which saves the job a step and costs no request.
-   * The step for slow ones does whatever fails here: with the record, the task is known even if this worker is lost.
-   * No signal tells that step of a callback that came here, so it waits for none.
+   * Awaits the end of a conversion that is known to be quick, which saves the job a step and costs no request. Any failure is left to
+   * the check step: with the record, the task is known even if this worker is lost. A callback received here does not signal the job,
+   * so the check step must not wait for one.
    */
   async function awaitQuick(
     accepted: AcceptedSubmit,
@@ -69,13 +69,13 @@ export function createConvertFile(dependencies: ActivityDependencies) {
       return Promise.resolve();
     };
     try {
-      // No beat has been sent so far, and none may overtake the record.
+      // A beat must not overtake the record, so the regular beat is off meanwhile.
       heartbeat.stop();
       await heartbeat.record({ phase: 'awaiting', accepted: { ...accepted, notYetMs: 0 } } satisfies AwaitingHeartbeat);
       heartbeat.start();
       const maxMs = Math.min(quickMs, awaitsMs);
       const pauseMs = firstCheckDelayMs({ toldMs: undefined, learnedMs, maxMs, random: Math.random });
-      // With a callback on its way, a check before it would only cost a request and a step.
+      // If a callback is expected, an earlier check would only cost a request and a step.
       const isCalled =
         callbackComes && submission && accepted.callback
           ? await callbackComes(submission, maxMs, signal)
@@ -96,12 +96,12 @@ export function createConvertFile(dependencies: ActivityDependencies) {
       }
       if (snapshot.error) known.notYetMs = 0;
     } catch {
-      // What is known so far decides how the job goes on.
+      // The job continues with what is known so far.
     }
     return known;
   }
 
-  /** `onFence` is told before the fence may stand. */
+  /** `onFence` is called before the fence may exist. */
   async function submit(
     input: ConvertFileInput,
     attempt: ActivityAttempt,
@@ -143,7 +143,7 @@ export function createConvertFile(dependencies: ActivityDependencies) {
       try {
         await heartbeat.record({ phase: 'sending', ...marks } satisfies SendingFence);
       } catch (error) {
-        // Temporal may have stored the fence, though it did not say so. Nothing was sent.
+        // Temporal may have stored the fence without acknowledging it. Nothing was sent, so lower it.
         await heartbeat.record({ phase: 'waiting' }).catch(() => heartbeat.beat());
         throw error;
       }
@@ -154,7 +154,7 @@ export function createConvertFile(dependencies: ActivityDependencies) {
     };
     let snapshot;
     try {
-      // Cancellation only ends the wait in the queue; a request in flight runs on: its response is the only proof.
+      // Cancellation only ends the wait in the queue. A request in flight is completed, since its response is the only proof.
       snapshot = await service.convertFile({
         connector: input.connector,
         output: input.output,
@@ -206,10 +206,10 @@ function nameless(): ConversionApiError {
   });
 }
 
-/** For a response that is already in flight. */
+/** Extra time for a response that is already in flight. */
 const lastMomentMs = 2_000;
 
-/** Aborts just after the grace period of a worker that shuts down, not when the job is cancelled. */
+/** Aborts just after the grace period of a worker that shuts down, but not when the job is cancelled. */
 function whenGraceIsOver(): AbortSignal {
   const { cancellationSignal } = Context.current();
   const over = new AbortController();

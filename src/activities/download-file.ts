@@ -8,12 +8,12 @@ import { runAttempt, type ActivityDependencies } from './activity-attempt';
 import { maxUnreadableAnswers } from './reactions';
 import { assertSeen, assertUnchanged, planDestination } from './job-destination';
 
-/** Longer than workers that share an allowance wait for each other, and than most windows. */
+/** Exceeds the time that workers wait for each other's share of an allowance, and most rate limit windows. */
 const ticketWaitMs = 70_000;
 
 /**
- * Gets a download URL and the bytes, and commits the file to the destination atomically (`download/url`,
- * `download/url/get`). Idempotent: a retry recognizes, by its bytes, the file that a lost attempt finished.
+ * Gets a download URL and the bytes, and commits the file to the destination atomically (`download/url`, `download/url/get`).
+ * Idempotent: a retry recognizes, by its bytes, a file that a lost attempt finished.
  */
 export function createDownloadFile(dependencies: ActivityDependencies) {
   const { api, files, checks } = dependencies;
@@ -31,7 +31,7 @@ export function createDownloadFile(dependencies: ActivityDependencies) {
 
       const service = api(input.app);
       const ticket = await service.downloadUrl({ connector: input.taskId, signal, turn });
-      // Before others, or the request for the URL was in vain.
+      // Goes first in the queue: if this request is not sent in time, the request for the URL was wasted.
       const patient = { ...turn, since: 0, maxWaitMs: ticketWaitMs };
       const stream = await service.download({ ticket, output: input.output, signal, turn: patient });
       const expectedSize = ticket.size ?? stream.contentLength;
@@ -71,7 +71,7 @@ export function createDownloadFile(dependencies: ActivityDependencies) {
     });
 }
 
-/** Where a suspect result goes: nothing that is there makes way. */
+/** A free name beside the destination for a suspect result: no existing file is replaced. */
 async function besideOf(files: Stores, uri: string) {
   const asked = { uri: uri.replace(/[^/]*$/, ''), suggestedName: lastSegment(uri) + suspectSuffix };
   const onExisting = 'rename' as const;
@@ -79,7 +79,7 @@ async function besideOf(files: Stores, uri: string) {
   return { uri: beside, onExisting };
 }
 
-/** Limits the attempts to reach the download's host: the failed or cancelled job waits for this activity. */
+/** Limits the attempts to reach the download's host, because the failed or cancelled job waits for this activity. */
 const looksAtMost = 5;
 
 /** Removes the temporary file of an abandoned download. Idempotent. */

@@ -2,12 +2,12 @@ import type { Parking } from '../job/activities';
 import type { NoticeType } from '../job/names';
 import type { RetryPauses } from './pauses';
 
-/** What is known where an activity fails. */
+/** What is known when an activity fails. */
 export interface FailureContext {
   step: 'upload' | 'submit' | 'check' | 'download' | 'batch' | 'plan';
   app: string;
   attempt: number;
-  /** Attempts refused by a rate limit so far, including this one if it is. Default: 1. */
+  /** Attempts refused by a rate limit, including this one if it was. Default: 1. */
   refusals?: number;
   /** Backoff between failed attempts. Default: the server's retry policy. */
   pauses?: RetryPauses | undefined;
@@ -19,18 +19,18 @@ export interface FailureContext {
   /** Pause of a parked job until the next probe. Default: as after other failures. */
   probeAfterMs?: number | undefined;
   callback?: boolean;
-  /** The task id is only a hint; the service may not know it. */
+  /** The task id comes from a callback; the service may not know it. */
   taskIsHint?: boolean;
   /** A request that must not be repeated may have run. */
   sentUnrepeatable?: boolean;
-  /** Size of the file for the destination, where known. */
+  /** Size of the file for the destination, if known. */
   neededBytes?: number | undefined;
   afterReset?: boolean;
-  /** The service refused the token, and the next attempt may send another one. */
+  /** The service refused the token, but the next attempt may send another. */
   mayHaveOtherToken?: boolean | undefined;
-  /** Consecutive attempts with an unreadable response, if this one has one. Default: 1. */
+  /** Consecutive attempts with an unreadable response, including this one if it had one. Default: 1. */
   unreadableInARow?: number;
-  /** Consecutive answers that the accepted task, or its result, is missing, if this one is. Default: the first. */
+  /** Consecutive answers that the accepted task or its result is missing, including this one if it was. Default: none before. */
   missing?: MissingAnswers | undefined;
   /** An earlier run of the job submitted the task. */
   isEarlierTask?: boolean;
@@ -42,13 +42,13 @@ export interface FailureContext {
   serverNow?: () => number;
 }
 
-/** Successive answers that a task or its result is missing: how many, and since when (milliseconds since the epoch). */
+/** Successive answers that a task or its result is missing: their number, and the first's time in milliseconds since the epoch. */
 export interface MissingAnswers {
   answers: number;
   since: number;
 }
 
-/** The service has accepted the conversion: only its final answer about the task, or the deadline, ends the job. */
+/** Whether the service has accepted the conversion: only its final answer about the task, or the deadline, ends the job. */
 export function isPaid({ step }: Pick<FailureContext, 'step'>): boolean {
   return step === 'check' || step === 'download';
 }

@@ -19,7 +19,7 @@ import { classOf, isGone, maxUnreadableAnswers, orderedWaitOf, reactionTo } from
 import { KnownRefusalError } from './refusal-watch';
 import { shortCause, shortStack } from './short-error';
 
-/** An earlier attempt sent a request that must not be repeated, and nobody knows its outcome. */
+/** An earlier attempt sent a request that must not be repeated, and its outcome is unknown. */
 export class UnknownSubmitError extends Error {
   override readonly name = 'UnknownSubmitError';
 
@@ -29,13 +29,13 @@ export class UnknownSubmitError extends Error {
 }
 
 const usualPauses: RetryPauses = { initialMs: 1_000, maximumMs: 60_000 };
-/** For a plan, which only reads files: more attempts would hide what is wrong for a day. */
+/** For a plan, which only reads files: more attempts would hide a bug for a day. */
 const mostSurprises = 4;
-/** Long enough for a token that is being written. */
+/** Long enough for a token file that is being written. */
 const otherTokenPauseMs = 1_000;
 /**
- * Maps any error of an activity to a failure for Temporal and the workflow; no other code does this. Its type is the
- * document's error code or one of ours, its first detail `ActivityFailureDetails`. Cancellation passes through.
+ * Maps any error of an activity to a failure for Temporal and the workflow; no other code does this. Its type is the document's error
+ * code or one of ours, its first detail `ActivityFailureDetails`. Cancellation passes through.
  */
 export function toFailure(error: unknown, context: FailureContext): Error {
   if (error instanceof CancelledFailure || error instanceof ApplicationFailure) return error;
@@ -54,9 +54,9 @@ export function toFailure(error: unknown, context: FailureContext): Error {
   if (error instanceof SlotsTakenError) {
     return retry(failureCodes.slotsTaken, { expected: true, delayMs: error.retryAfterMs });
   }
-  // Another worker may have it, or this one after a restart.
+  // Another worker may have the profile, or this one after a restart.
   if (error instanceof UnknownAppError) return retry(failureCodes.unknownApp);
-  // What is paid for waits for a worker that can.
+  // A paid result waits for a worker that supports the check.
   if (error instanceof CheckUnavailableError) return (isPaid(context) ? retry : fail)(failureCodes.checkUnavailable);
   if (error instanceof CheckNotRunError) return retry(failureCodes.checkNotRun);
   if (error instanceof TokenUnreadableError) {
@@ -83,20 +83,20 @@ export function toFailure(error: unknown, context: FailureContext): Error {
   return retry(failureCodes.unexpected);
 }
 
-/** Neither the system, nor the network, nor Temporal: another attempt would end in the same way. */
+/** Not caused by the system, the network or Temporal, so another attempt would fail in the same way. */
 function isDefect(error: Error): boolean {
   const passes = (each: unknown) => each instanceof ServiceError || systemErrorCode(each) !== undefined;
   return !passes(error) && !passes(error.cause);
 }
 
-/** Whether the response was not from the service: a gateway's page, a body of another size than announced, or one that what opens it can't bear. */
+/** Whether the response did not come from the service: a gateway's page, a body of another size, or a file that breaks its checker. */
 export function isUnreadable(error: unknown): boolean {
   if (error instanceof CheckNotRunError) return error.mayBeOfResult;
   if (error instanceof StorageError) return error.code === 'SIZE_MISMATCH';
   return error instanceof ConversionApiError && error.code === 'UNREADABLE_RESPONSE';
 }
 
-/** Whether the service answered that it has no such task, or no such result. */
+/** Whether the service reported the task or its result as missing. */
 export function saysMissing(error: unknown): boolean {
   const known = error instanceof ConversionApiError ? lookUpErrorCode(error.code)?.class : undefined;
   return known === 'chain' || known === 'expired';
@@ -118,11 +118,11 @@ function fromApiError(error: ConversionApiError, context: FailureContext): Error
   const base = { origin: 'request', code, unlisted, cause: error, httpStatus, endpoint } as const;
   const message = withAdvice(error.message, error.code, context);
 
-  // The callback named no task of this app, so the submit's outcome is still unknown.
+  // The callback's task is unknown to this app, so the submit's outcome is still unknown.
   if (context.taskIsHint === true && (known?.class === 'caller' || (known?.class === 'chain' && isGone(context)))) {
     return unknown(context, message, base);
   }
-  // It is unknown whether the conversion runs: the workflow decides, nothing retries.
+  // The outcome is unknown: the workflow decides, and no retry is made.
   if (context.step === 'submit' && error.mayHaveExecuted) {
     return outcomeUnknown(context, error.message, { ...base, orderedWaitMs: orderedWaitOf(error) });
   }
@@ -134,16 +134,16 @@ function fromApiError(error: ConversionApiError, context: FailureContext): Error
   return build(context, { ...base, message, ...reactionTo(error, context) });
 }
 
-/** What a job waits for, parked, that the service has refused so; undefined: it does something else about it. */
+/** The reason for which this refusal parks a job; undefined if it does not. */
 export function parkReasonOf({ code }: ConversionApiError, context: FailureContext): 'credits' | 'account' | undefined {
   const known = lookUpErrorCode(code);
-  // At a check only this poll was refused; the task has its vCredits.
+  // At a check only the poll was refused; the task has its vCredits.
   if (known?.class === 'credits' && context.step !== 'check') return 'credits';
   const isParked = known?.refusesAccount === true && (isPaid(context) || context.parking?.parksRefused === true);
   return isParked && !context.mayHaveOtherToken ? 'account' : undefined;
 }
 
-/** The activity of a job that is parked for this repeats itself; any other parks the job. */
+/** While the job is parked for the same reason, its activity retries; otherwise the failure parks the job. */
 function park(
   parkedFor: ParkReason,
   parts: Omit<FailureParts, 'reaction' | 'parkedFor'>,
@@ -153,7 +153,7 @@ function park(
   const leftMs = parked?.reason === parkedFor ? parked.until - serverNow() : 0;
   if (leftMs <= 0) return build(context, { ...parts, reaction: 'park', parkedFor });
   const { probeAfterMs = nextPauseMs(pauses, attempt) } = context;
-  // Many jobs wait for the same, and one of them asks for all.
+  // Jitter: many jobs wait for the same thing, and one of them probes for all.
   const delayMs = Math.ceil(Math.min(probeAfterMs * (1 + Math.random() / 10), leftMs));
   return build(context, { ...parts, reaction: 'retry', expected: true, delayMs });
 }
@@ -177,18 +177,18 @@ function fromStorageError(error: StorageError, context: FailureContext): Applica
   if (isFull && step !== 'batch' && step !== 'plan') {
     return park('room', { code, message, cause: error, neededBytes: context.neededBytes }, context);
   }
-  // The record of paid conversions waits until an operator mends what is wrong; nothing of a plan is paid, and it waits only for room.
+  // Records of paid conversions are retried until an operator fixes the problem. A plan costs nothing, so it waits only for room.
   const isRetried = retryable || (step === 'plan' && isFull) || (step === 'batch' && code !== 'UNSUPPORTED_URI');
   return build(context, { code, message, reaction: isRetried ? 'retry' : 'fail', cause: error });
 }
 
-/** What was said, and what to do about a code of the document, or one that is neither of it nor ours. */
+/** Adds advice to a message if the code is the document's, or neither the document's nor ours. */
 export function withAdvice(said: string, code: string, context: FailureContext): string {
   const known = lookUpErrorCode(code);
-  // A program's own words may end without a full stop.
+  // The service's message may end without a full stop.
   const message = said.replace(/[^.!?]$/, '$&.');
   if (!known) return isOurs(code) ? said : `${message} ${adviceOfOthers}`;
-  // If the task was accepted, the job itself says how to get its result.
+  // For an accepted task, the job itself says how to get the result.
   const { advice } = known.class === 'chain' && isPaid(context) ? {} : known;
   return advice === undefined ? said : `${message} ${advice.replace('[APP]', context.app)}`;
 }
@@ -255,7 +255,6 @@ function whenTrue(flag: boolean | undefined): true | undefined {
   return flag === true ? true : undefined;
 }
 
-/** A job names an app profile that this worker does not have. */
 export class UnknownAppError extends Error {
   override readonly name = 'UnknownAppError';
 }

@@ -20,7 +20,7 @@ export function createActivities(
   dependencies: ActivityDependencies,
 ): ConversionActivities & BatchActivities & NoticeActivities {
   const { files, notify = {} } = dependencies;
-  // Before the first attempt, whose task may already be as old as a suspension of this process.
+  // Before the first attempt: its task may already be older than a suspension of this process.
   processPulse.start();
   return {
     'conversion.recallJob': batchStep((input, { signal, workflowId }, client) =>
@@ -31,7 +31,7 @@ export function createActivities(
     'conversion.checkTask': createCheckTask(dependencies),
     'conversion.downloadFile': createDownloadFile(dependencies),
     'conversion.discardDownload': createDiscardDownload(dependencies),
-    // All of a batch's and a sweep's are idempotent: what is written again replaces what was there.
+    // All activities of batches and sweeps are idempotent: a repeated write replaces the earlier one.
     'conversion.lookAtNames': batchStep((_input, _step, client) => Promise.resolve(lookAtNames(client, notify))),
     'conversion.readBatchItems': batchStep((input, { signal }) => readBatchItems(files, input, signal)),
     'conversion.rereadBatchItems': batchStep((input, { signal }) => rereadBatchItems(files, input, signal)),

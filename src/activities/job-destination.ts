@@ -15,14 +15,14 @@ interface JobDestination {
   replaces?: ConversionJobInput['replaces'] | undefined;
   /** URI of the source, which must not be overwritten. */
   uri?: string;
-  /** The download's attempt: from 2 on, a lost one may have finished the file. */
+  /** Attempt of the download: from 2 on, an earlier one may have written the file. */
   attempt?: number;
   neededBytes?: number;
 }
 
 /**
- * Resolves the result's name and proves that it can be written, before anything is spent on it.
- * @throws StorageError, also what `assertSeen` throws.
+ * Resolves the result's name and proves that it can be written, before anything is charged.
+ * @throws StorageError, also the error of `assertSeen`.
  */
 export async function planDestination(
   files: Stores,
@@ -45,8 +45,8 @@ export async function planDestination(
 }
 
 /**
- * Before a file is replaced that may be only because a run wrote it.
- * @throws StorageError DESTINATION_EXISTS if somebody has written to it since; the next attempt goes by the policy.
+ * Call before replacing a file that may be replaced only because an earlier run wrote it.
+ * @throws StorageError DESTINATION_EXISTS if the file has changed since; the next attempt then follows the policy.
  */
 export async function assertUnchanged(files: Stores, uri: string, stamp: string | undefined): Promise<void> {
   const now = await files.look(uri);
@@ -55,7 +55,7 @@ export async function assertUnchanged(files: Stores, uri: string, stamp: string 
   throw new StorageError({ code: 'DESTINATION_EXISTS', message, uri, retryable: true });
 }
 
-/** Name of a job's result in a folder: the source's name with the target format as its extension. */
+/** Name of a job's result in a folder: the source's name with the target format as extension. */
 export function outputName(sourceName: string, output: string): string {
   const base = sourceName.replace(/\.[^.]*$/, '') || sourceName;
   // `txt-markdown` is the format `txt` in the variant `markdown`.
@@ -68,14 +68,14 @@ interface Uploaded {
   host?: string | undefined;
 }
 
-/** For the result of an upload: this worker's, if workers on others may not see the destination's folder. */
+/** This worker's host, if workers on other hosts may not see the destination's folder. */
 export function ownHost(files: Stores, uri: string): string | undefined {
   return files.of(uri).isPerHost === true ? hostname() : undefined;
 }
 
 /**
- * Called before anything is spent or written.
- * @throws StorageError DESTINATION_NOT_SHARED, retried soon, on another host than the upload's.
+ * Call before anything is charged or written.
+ * @throws StorageError DESTINATION_NOT_SHARED, with a short retry delay, on another host than the upload's.
  */
 export function assertSeen(files: Stores, { destination: uri, host }: Uploaded, failure: FailureContext): void {
   const own = ownHost(files, uri);

@@ -16,7 +16,7 @@ export async function lookAtJob(client: Client, { workflowId, runId, expected }:
   const found = await findRun(client, workflowId, runId);
   if (!found) return {};
   const seen = { runId: found.runId };
-  // One that has ended is in nobody's way.
+  // A finished workflow does not block a new one with the same id.
   const isInNobodysWay = expected && !isOpen(found);
   const ended = { ...seen, stands: { isOpen: false, isSame: false, source: '' } };
   if (found.type !== conversionJobType) {
@@ -28,7 +28,7 @@ export async function lookAtJob(client: Client, { workflowId, runId, expected }:
       if (!isInNobodysWay || isOfServer(error)) throw error;
       return undefined;
     });
-    // The job that comes after it finds out that nobody knows what it did.
+    // The next job under this id finds the history unreadable and decides by that.
     if (input === undefined && isInNobodysWay) return ended;
     const job = input as ConversionJobInput;
     const source = 'uri' in job.source ? job.source.uri : job.source.connector;
@@ -39,7 +39,7 @@ export async function lookAtJob(client: Client, { workflowId, runId, expected }:
   return isOpen(found) ? seen : { ...seen, outcome: await outcomeOf(client, found) };
 }
 
-/** A reset terminates a run and starts another, which is still the job that was started. */
+/** A reset terminates a run and starts another, which is still the same job. */
 async function findRun(client: Client, workflowId: string, runId: string | undefined) {
   const found = await findWorkflow(client, workflowId, runId);
   if (runId === undefined || found?.status.name !== 'TERMINATED') return found;
@@ -47,7 +47,7 @@ async function findRun(client: Client, workflowId: string, runId: string | undef
   return latest && firstRunOf(latest) === firstRunOf(found) ? latest : found;
 }
 
-/** Stands for a job that can never be read: it must not keep the others from being seen. */
+/** Outcome of a job that can never be read, so that it does not block the others. */
 export function unreadableJob(job: AwaitedJob, error: unknown): Seen {
   const reason = error instanceof Error ? error.message : String(error);
   const message = `Nothing tells whether the conversion of job ${job.workflowId} ran: its history can't be read (${reason}).`;

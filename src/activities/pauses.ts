@@ -4,11 +4,11 @@ import { durationMs } from '../job/duration';
 
 const unlearnedFirstCheckMs = 2_000;
 const smallestDelayMs = 250;
-/** A conversion of 20 s then costs three requests, one of a minute four. */
+/** With this factor, a conversion of 20 s takes three requests, one of a minute four. */
 const growth = 2.3;
 const nearMiss = 0.3;
 
-/** Conversions that may cost and take about the same: those of one app, from and to the same formats. */
+/** Key for conversions of similar cost and duration: same app and same formats. */
 export function kindOf(job: { app: string; input?: string; sourceName: string; output: string }): string {
   return [job.app, job.input ?? path.extname(job.sourceName).toLowerCase(), job.output].join(' ');
 }
@@ -26,9 +26,9 @@ export function firstCheckDelayMs(options: {
 }
 
 /**
- * Delay before the next poll: proportional to the time elapsed, so that the number of requests grows with the logarithm
- * of the duration. Shorter just after the usual time for these formats. Jitter of up to a fifth keeps jobs submitted
- * together from polling together; it never shortens, which would cost a request.
+ * Delay before the next poll: proportional to the elapsed time, so that the number of requests grows with the logarithm of the
+ * duration. Shorter just after the usual time for these formats. Jitter of up to a fifth spreads jobs that were submitted together; it
+ * never shortens the delay, which would cost a request.
  */
 export function nextCheckDelayMs(options: {
   elapsedMs: number;
@@ -49,55 +49,55 @@ export interface RetryPauses {
 }
 
 /**
- * The backoff of an activity with a constant interval in its retry policy; otherwise undefined: the server backs off.
- * The server would double the pause after every attempt, including those that are no failures ("not yet", a full
- * queue), and a retry after a lost worker would then wait for the longest pause as well as the heartbeat timeout.
+ * The backoff of an activity whose retry policy has a constant interval; undefined: the server backs off. The server would double the
+ * pause after every attempt, also after attempts that did not fail ("not yet", a full queue), and a retry after a lost worker would
+ * then wait for the longest pause as well as the heartbeat timeout.
  */
 export function readRetryPauses(policy: RetryPolicy | undefined): RetryPauses | undefined {
   if (policy?.backoffCoefficient !== 1 || policy.initialInterval === undefined) return undefined;
   return { initialMs: durationMs(policy.initialInterval), maximumMs: durationMs(policy.maximumInterval ?? Infinity) };
 }
 
-/** The pause after this attempt, 1 for the first; doubles each time. */
+/** The pause after attempt 1, 2, …; doubles each time. */
 export function nextPauseMs({ initialMs, maximumMs }: RetryPauses, attempt: number): number {
   return Math.min(initialMs * 2 ** (attempt - 1), maximumMs);
 }
 
-/** Before a deadline: long enough for one more request. */
+/** Time reserved before a deadline for one more request. */
 const lastAttemptMs = 2_000;
 
-/** A pause that would end too close to the deadline is shortened, so that a last attempt comes just before it. */
+/** Shortens a pause that would end too close to the deadline, so that a last attempt is made just before it. */
 export function withinDeadlineMs(pauseMs: number, leftMs = Infinity): number {
   const longestMs = leftMs - Math.min(lastAttemptMs, leftMs / 4);
-  // The last attempt itself: there is no time for another.
+  // During the last attempt itself, there is no time for another.
   return pauseMs <= longestMs || leftMs <= lastAttemptMs ? pauseMs : Math.round(longestMs);
 }
 
-/** Caps the pauses for a failure where another worker may succeed at once; without pauses, uses the caps. */
+/** Caps the pauses for failures where another worker may succeed at once; without pauses, uses the caps. */
 export function soonTaken({ initialMs, maximumMs }: RetryPauses = longest): RetryPauses {
   return { initialMs: Math.min(initialMs, longest.initialMs), maximumMs: Math.min(maximumMs, longest.maximumMs) };
 }
 
 const longest: RetryPauses = { initialMs: 500, maximumMs: 5_000 };
 
-/** One finished conversion; times are milliseconds since its submit. */
+/** Times of a finished conversion, in milliseconds since its submit. */
 interface ObservedTime {
   /** When the service last answered "not yet"; 0 if never. */
   notYetMs: number;
   /** When the service first answered "completed". */
   doneMs: number;
-  /** The service's own figure, which excludes the time in its queue. */
+  /** As reported by the service, which excludes the time in its queue. */
   durationSeconds?: number | undefined;
 }
 
 const maxPairs = 1_000;
 const samplesPerPair = 16;
-/** Most conversions are done at the first check; slow ones cost a second one. */
+/** Most conversions are done at the first check; slow ones need a second. */
 const coveredShare = 0.75;
 const margin = 1.1;
 const marginMs = 50;
 
-/** A worker's recent conversion times by pair of formats, to time the first check. Evicts the least recently seen. */
+/** Recent conversion times of a worker by pair of formats, to time the first check. Evicts the least recently used pair. */
 export class ConversionTimes {
   private readonly samples = new Map<string, number[]>();
 
@@ -110,20 +110,20 @@ export class ConversionTimes {
     if (this.samples.size > maxPairs) this.samples.delete(this.samples.keys().next().value ?? '');
   }
 
-  /** When to check first, in milliseconds after the submit; undefined for a pair without samples. */
+  /** Milliseconds from submit to first check; undefined for a pair without samples. */
   firstCheckMs(pair: string): number | undefined {
     const samples = this.samples.get(pair);
     if (!samples) return undefined;
     const sorted = [...samples].sort((a, b) => a - b);
-    // Rounded down: one of two samples may be the first conversion of a service that had just started.
+    // Rounded down: one of two samples may be the first conversion of a freshly started service.
     const covering = sorted[Math.floor(coveredShare * (sorted.length - 1))] ?? 0;
     return covering * margin + marginMs;
   }
 }
 
 /**
- * The end lies between the last "not yet" and "completed"; the service's own figure, in whole seconds, however rounded,
- * narrows it down unless the conversion was in its queue. Without one, a late check makes the next first check a little earlier.
+ * The end lies between the last "not yet" and "completed". The service's own figure, in whole seconds with unknown rounding, narrows
+ * this down unless the conversion was queued. Without a figure, a late check makes the next first check a little earlier.
  */
 function estimate({ notYetMs, doneMs, durationSeconds }: ObservedTime): number {
   if (notYetMs === 0 && durationSeconds) return Math.min(durationSeconds * 1_000, doneMs);

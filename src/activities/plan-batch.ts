@@ -20,8 +20,8 @@ import type { Stores } from '../storage/stores';
 import { batchStep, type ActivityDependencies } from './activity-attempt';
 
 /**
- * Plans a run of a batch: what is new or changed since the last one. Idempotent: an attempt that is lost at most leaves a
- * run that never started, which changes nothing of what the next one finds.
+ * Plans a run of a batch: the files that are new or changed since the last run. Idempotent: a lost attempt at most leaves a
+ * run that never started, which the next attempt ignores.
  */
 export function createPlanBatch({ files, api, notify }: Pick<ActivityDependencies, 'files' | 'api' | 'notify'>) {
   const asPlan = { step: 'plan', notifies: eventsOf(notify) } as const;
@@ -39,9 +39,9 @@ export function createPlanBatch({ files, api, notify }: Pick<ActivityDependencie
           questions(() => api(app), signal),
           onExisting,
         ),
-        // A retry whose files somebody has taken out has nothing to do.
+        // A retry whose files were all removed has nothing to do.
         mayBeEmpty: isScheduled ?? plan.moves !== undefined,
-        // What the service has refused is sent again when somebody asks for it.
+        // A manual run sends files again that the service has refused before.
         heedsRefusals: isScheduled,
         ...(stdin !== undefined && { piped: files.read(stdin, { signal }) }),
       });
@@ -51,7 +51,7 @@ export function createPlanBatch({ files, api, notify }: Pick<ActivityDependencie
       if (run) await saveRequest(files, plan.folder, defined({ request, tags }), writing);
       const spent = request.maxVcredits === undefined ? undefined : planned.spent;
       const warnings = allOf(planned.warnings, unmoved);
-      // For whoever watches. It is no more than words: what can't be read is no reason to start nothing.
+      // Only informative, so an unreadable file must not fail the plan.
       const estimating = { app, batchFolder: plan.folder, formats: planned.formats, run, signal };
       const estimate =
         run && !isScheduled ? await estimateVcredits(files, estimating).catch(() => undefined) : undefined;
@@ -96,7 +96,7 @@ export function lookAtNames({ options }: Client, notify: NotifySettings | undefi
   return { ...(isHidden && { hidesNames: true }), ...defined({ notifies: eventsOf(notify) }) };
 }
 
-/** One that can't be asked refuses nothing. */
+/** Without an answer from the service, no file is refused. */
 function questions(api: () => ConversionApi, signal: AbortSignal): FormatQuestions {
   const told = <Answer>(question: () => Promise<Answer>): Promise<Answer | undefined> =>
     question().catch(() => {

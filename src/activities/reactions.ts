@@ -7,7 +7,7 @@ import { nextPauseMs } from './pauses';
 
 /** After this many consecutive unreadable responses, the peer is assumed not to be the conversion service. */
 export const maxUnreadableAnswers = 5;
-/** Fewer answers may come from one node of the service that lags behind or restarts. */
+/** A single lagging or restarting node of the service can give fewer such answers. */
 const leastMissingAnswers = 4;
 const leastMissingMs = 60_000;
 
@@ -17,11 +17,11 @@ interface Reaction {
   expected?: boolean;
   delayMs?: number | undefined;
   orderedWaitMs?: number | undefined;
-  /** In place of the error's own. */
+  /** Replaces the error's message. */
   message?: string;
 }
 
-/** What to do about an error that leaves no outcome open, by the class of its code. */
+/** Reaction to an error that leaves no outcome unknown, by the class of its code. */
 export function reactionTo(error: ConversionApiError, context: FailureContext): Reaction {
   const isFile = error.endpoint === endpoints.downloadUrlGet;
   const orderedWaitMs = orderedWaitOf(error);
@@ -42,7 +42,7 @@ export function reactionTo(error: ConversionApiError, context: FailureContext): 
       // A task that completed with this error was not charged; the workflow limits the resubmissions.
       return { reaction: context.step === 'submit' ? 'submitAgain' : 'retry', delayMs: orderedWaitMs, orderedWaitMs };
     case 'unreadable': {
-      // The service keeps the result, and a later run of the job can fetch it; each attempt transfers the file again.
+      // The service keeps the result for a later run of the job, while each attempt transfers the file again.
       const hopeless = (isFile || !isPaid(context)) && (context.unreadableInARow ?? 1) >= maxUnreadableAnswers;
       const reaction = hopeless ? 'fail' : 'retry';
       if (isFile) return { reaction };
@@ -52,14 +52,14 @@ export function reactionTo(error: ConversionApiError, context: FailureContext): 
     case 'caller':
     case 'account':
     case 'final':
-      // An operator can fix this, and the paid conversion then continues by itself.
+      // An operator can fix this, and the paid conversion then continues.
       return { reaction: isPaid(context) ? 'retry' : 'fail' };
     case 'input':
       return { reaction: 'fail' };
   }
 }
 
-/** What a job does about a task that the service completed with an error of this class: it was not charged. */
+/** Reaction to a task that completed with an error of this class: it was not charged. */
 export function reactionToTask(errorClass: ErrorClass, parksRefused: boolean): JobReaction {
   const reactions: Record<ErrorClass, JobReaction> = {
     caller: 'fail',
@@ -75,11 +75,11 @@ export function reactionToTask(errorClass: ErrorClass, parksRefused: boolean): J
 }
 
 /**
- * One such answer about an accepted task may be wrong a moment later, and a task that is given up is paid for in vain. So
- * only several, over some time, count. Even then the task stays the job's own, and a later run asks for it once more.
+ * A single such answer about an accepted task may be wrong, and giving up wastes a paid conversion, so only several over some time
+ * count. Even then the job keeps the task, and a later run asks for it again.
  */
 function reactionToMissing({ code, endpoint }: ConversionApiError, context: FailureContext): JobReaction | 'retry' {
-  // At the bytes, the connector is the link's, and each attempt asks for a new link.
+  // For `download/url/get` this error concerns the link, and each attempt requests a new link.
   const isOfLink = endpoint === endpoints.downloadUrlGet && code.endsWith('_DEPENDENT_TASK');
   if (code === 'NOT_READY_DEPENDENT_TASK' || isOfLink || !isGone(context)) return 'retry';
   return context.isEarlierTask === true ? 'taskLost' : 'fail';
@@ -87,16 +87,16 @@ function reactionToMissing({ code, endpoint }: ConversionApiError, context: Fail
 
 export function isGone({ missing, pauses, serverNow = Date.now }: FailureContext): boolean {
   if (missing === undefined || missing.answers < leastMissingAnswers) return false;
-  // Shorter retries ask as often in less time.
+  // With shorter retry intervals, the same number of answers takes less time.
   return serverNow() - missing.since >= Math.min(leastMissingMs, pauses?.maximumMs ?? leastMissingMs);
 }
 
-/** Ignores a RETRY-AFTER of 0, because the Temporal server takes a delay of 0 as the end of the attempts. */
+/** Ignores a RETRY-AFTER of 0: to the Temporal server, a delay of 0 means no further attempt. */
 export function orderedWaitOf({ retryAfterSeconds }: ConversionApiError): number | undefined {
   return retryAfterSeconds ? retryAfterSeconds * 1_000 : undefined;
 }
 
-/** By the code or, for one that is not listed, by the HTTP status. */
+/** By the code or, if it is not listed, by the HTTP status. */
 export function classOf(error: ConversionApiError): ErrorClass | 'transient' | 'unreadable' | 'final' {
   const known = lookUpErrorCode(error.code);
   if (known) return known.class;

@@ -1,10 +1,10 @@
-/** The service has just refused the same to another job, so no request is sent. */
+/** The service has just refused the same request of another job, so none is sent. */
 export class KnownRefusalError extends Error {
   override readonly name = 'KnownRefusalError';
 
   constructor(
     readonly refusal: Refusal,
-    /** Until the next job may ask, or the one that asks is likely to have its answer. */
+    /** Time until the next job may probe, or until the probe in flight is likely to be answered. */
     readonly waitMs: number,
   ) {
     super(refusal.message);
@@ -18,36 +18,36 @@ interface Refusal {
 
 interface Known {
   refusal: Refusal;
-  /** When the app was last said to be ready, as known to a refused request. */
+  /** When the app was last said to be ready, as far as the refused job knew. */
   readyAt: number;
   refusedAt: number;
-  /** From when on a parked job may ask. */
+  /** Earliest time at which a parked job may probe. */
   dueAt: number;
   pauseMs: number;
-  /** Since when one job asks for all. */
+  /** Start of the probe in flight, on behalf of all jobs. */
   askedAt?: number;
 }
 
-/** A request that others may learn from. */
+/** A request whose outcome is shared with other jobs. */
 export interface Probe {
   /** Returns the pause of parked jobs, in milliseconds. */
   refused(refusal: Refusal): number;
-  /** Whether parked jobs are to be told: by themselves they would ask much later. */
+  /** Whether to notify parked jobs, whose own next probe may be far away. */
   accepted(): boolean;
-  /** To be called in the end, whatever became of it. */
+  /** Must be called in every case, also after a failure. */
   ended(): void;
 }
 
 interface Asking {
-  /** What is refused: an account, or vCredits for one kind of conversion. */
+  /** An account, or one kind of conversion for refusals for lack of vCredits. */
   key: string;
   /** When the app was last said to be ready, as far as the job knows. */
   readyAt?: number | undefined;
-  /** Another job takes only a recent refusal for its own, and the next probe is soon then: somebody may have just started it. */
+  /** Jobs that are not parked trust only a recent refusal, and bring the next probe forward: a user may have just started them. */
   isParked: boolean;
   /** Pause after the first refusal. */
   firstPauseMs?: number;
-  /** Asks whatever others have learned. */
+  /** Probe whatever others have learned. */
   anyway?: boolean;
 }
 
@@ -55,19 +55,19 @@ const usualFirstPauseMs = 60_000;
 const longestPauseMs = 3_600_000;
 const shortestLookMs = 5_000;
 const recentMs = 20_000;
-/** Reached after a quarter of an hour of refusals: an app that gets vCredits now and then does not wake thousands of jobs for each. */
+/** Reached after about 15 minutes of refusals. Avoids waking thousands of jobs each time an app gets a few vCredits. */
 const longPauseMs = 600_000;
 
 /**
- * What a worker knows of refusals that concern many jobs: one job asks for all, so that the others need no request, after
- * pauses that double up to an hour. A person's word that the app is ready overrides older refusals.
+ * What a worker knows about refusals that concern many jobs. One job probes for all, and the others need no request; the pauses between
+ * probes double up to an hour. A later `appReady` overrides older refusals.
  */
 export class RefusalWatch {
   readonly #known = new Map<string, Known>();
 
   constructor(private readonly now: () => number = Date.now) {}
 
-  /** @throws KnownRefusalError when another job has just been refused, or is asking. */
+  /** @throws KnownRefusalError if another job has just been refused, or is probing. */
   ask({ key, readyAt = 0, isParked, firstPauseMs = usualFirstPauseMs, anyway = false }: Asking): Probe {
     const known = this.#known.get(key);
     const isKnown = known !== undefined && readyAt <= known.readyAt;
@@ -75,7 +75,7 @@ export class RefusalWatch {
     if (isKnown && !anyway) {
       const { askedAt, refusedAt } = known;
       if (!isParked) known.dueAt = Math.min(known.dueAt, refusedAt + recentMs);
-      // The answer to one that asks may come in a moment; an upload takes longer.
+      // A probe may be answered within moments, but takes longer if it is an upload.
       const isAskedMs = askedAt && Math.max(this.now() - askedAt, Math.min(shortestLookMs, known.pauseMs));
       const waitMs = isAskedMs ?? this.#leftMs(known);
       if (waitMs > 0) throw new KnownRefusalError(known.refusal, waitMs);
@@ -90,7 +90,7 @@ export class RefusalWatch {
     };
   }
 
-  /** Whether the others would ask much later. */
+  /** Whether the other jobs' next probe is far away. */
   #accepted(key: string): boolean {
     const { pauseMs = 0 } = this.#known.get(key) ?? {};
     this.#known.delete(key);
@@ -99,7 +99,7 @@ export class RefusalWatch {
 
   #leftMs({ dueAt, pauseMs }: Known): number {
     const leftMs = Math.max(dueAt - this.now(), 0);
-    // A clock that was set back must not make the wait longer than intended.
+    // A clock that was set back must not lengthen the wait.
     return leftMs <= pauseMs ? leftMs : 0;
   }
 
@@ -114,7 +114,7 @@ export class RefusalWatch {
       this.#known.set(key, { refusal, readyAt, refusedAt, dueAt: refusedAt + pauseMs, pauseMs });
       return pauseMs;
     }
-    // Refusals of requests that were under way together say nothing new.
+    // Refusals of concurrent requests add no information.
     if (isDue) {
       before.pauseMs = Math.min(before.pauseMs * 2, longestPauseMs);
       before.dueAt = refusedAt + before.pauseMs;
@@ -126,6 +126,6 @@ export class RefusalWatch {
 
 interface Pacing {
   firstPauseMs: number;
-  /** The request was a probe after the whole pause. */
+  /** The request was a probe after the full pause. */
   isDue: boolean;
 }

@@ -3,10 +3,10 @@ import type { ConvertFileResult } from '../job/activities';
 import type { ActivityAttempt } from './activity-attempt';
 import { UnknownSubmitError } from './failure';
 
-/** More than a worker's attempts at one time. */
+/** More than a worker's concurrent attempts. */
 const mostOutcomes = 1_000;
 
-/** What becomes of attempts with a fence, for those that follow them since Temporal was not told of it in time. */
+/** Outcomes of attempts with a fence, kept for the next attempt in case Temporal does not receive them in time. */
 export class SentOutcomes {
   readonly #kept = new Map<string, { outcome: Promise<ConvertFileResult>; failure: ActivityAttempt['failure'] }>();
 
@@ -17,8 +17,8 @@ export class SentOutcomes {
   }
 
   /**
-   * Told only once, since Temporal may be unable to take it.
-   * @throws UnknownSubmitError when another process has sent it, and as that attempt.
+   * Returns an outcome only once, since Temporal may be unable to accept it.
+   * @throws UnknownSubmitError if another process sent the request; otherwise as the earlier attempt did.
    */
   async ofLastAttempt(attempt: ActivityAttempt): Promise<ConvertFileResult> {
     const key = keyOf(attempt, 1);

@@ -1,9 +1,9 @@
-/** Temporal replaces a failure of more than 4 KiB by one without its code. */
+/** Temporal replaces a failure larger than 4 KiB by one without its code. */
 const maxMessageLength = 200;
 const maxFrames = 4;
 const maxDepth = 2;
 
-/** A copy of an error and its causes that is small enough for a failure; zod's errors, for one, list every issue. */
+/** A copy of an error and its causes, short enough for a failure: zod's errors, for example, list every issue. */
 export function shortCause(error: Error, depth = 1): Error {
   const cause = error.cause instanceof Error && depth < maxDepth ? { cause: shortCause(error.cause, depth + 1) } : {};
   const short = new Error(cut(error.message), cause);

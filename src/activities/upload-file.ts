@@ -23,7 +23,7 @@ export function createUploadFile(dependencies: ActivityDependencies) {
     runAttempt(dependencies, { step: 'upload', app: input.app, parking: input }, async (attempt) => {
       const source = await openSource(files, input.uri, attempt);
       const host = input.destination === undefined ? undefined : ownHost(files, input.destination);
-      // Before anything is spent: a conversion whose result can't be stored is not started.
+      // Before anything is charged: no conversion is started whose result can't be stored.
       if (await isThere(files, input, attempt)) return { skipped: true };
       await checks.assertPossible(input, attempt.signal);
       const before = await sentBefore(files, input, attempt);
@@ -35,7 +35,7 @@ export function createUploadFile(dependencies: ActivityDependencies) {
 
 type Sent = Pick<Extract<UploadFileResult, { skipped: false }>, 'connector' | 'source' | 'warnings' | 'requests'>;
 
-/** Another job's upload of the same content. */
+/** Another job's upload, if the file still has that content. */
 async function sentBefore(
   files: Stores,
   { uri, upload }: UploadFileInput,
@@ -46,7 +46,7 @@ async function sentBefore(
   return source && { connector: upload.connector, source, requests: 0 };
 }
 
-/** A service can't open what asks for a password: it would take the upload, and often the money, for nothing. */
+/** The service can't open a password-protected file: it would accept the upload, and often charge, for nothing. */
 async function refuseProtected(
   files: Stores,
   { uri, size, head: known = Buffer.of() }: SourceFile,
@@ -81,7 +81,7 @@ async function send(service: ConversionApi, source: SourceFile, attempt: Activit
   return { connector, ...(hasAny(warnings) && { warnings }), requests, source: content };
 }
 
-/** Whether the result is there and may stay. @throws what would prevent it from being stored. */
+/** Whether the result exists and is to stay. @throws if it could not be stored. */
 async function isThere(files: Stores, input: UploadFileInput, { failure }: ActivityAttempt): Promise<boolean> {
   const { uri, destination } = input;
   if (destination === undefined) return false;
@@ -89,7 +89,7 @@ async function isThere(files: Stores, input: UploadFileInput, { failure }: Activ
   return plan.kind === 'skip';
 }
 
-/** The source is opened once per attempt, so each hash sees the file once. */
+/** Relies on the source being opened once per attempt, so that the hash covers it once. */
 async function* hashed(body: AsyncIterable<Uint8Array>, hash: Hash): AsyncGenerator<Uint8Array> {
   for await (const chunk of body) {
     hash.update(chunk);
@@ -97,9 +97,8 @@ async function* hashed(body: AsyncIterable<Uint8Array>, hash: Hash): AsyncGenera
   }
 }
 
-/** Details of the heartbeats of an upload whose source was not found. */
 interface Looks {
-  /** The host of each look, in turn. */
+  /** The host of each attempt that looked, in order. */
   missingOn?: string[];
 }
 
@@ -108,8 +107,8 @@ const looksAtMost = 8;
 const activityQueue = 2 as never;
 
 /**
- * Opens the source of a job. A source missing on this host may exist on another whose worker polls the task queue: it
- * is missing once all hosts have looked, or after `looksAtMost` attempts; with one host, or shared files, at once.
+ * Opens the source of a job. A source missing on this host may exist on another host whose worker polls the task queue: it counts as
+ * missing once all hosts have looked, or after `looksAtMost` attempts; with one host or shared files, at once.
  */
 async function openSource(
   files: Stores,
@@ -120,7 +119,7 @@ async function openSource(
     return await files.openSource(uri);
   } catch (error) {
     if (!(error instanceof StorageError) || error.code !== 'SOURCE_NOT_FOUND') throw error;
-    // Where every worker sees the same files, no other need look.
+    // If all workers see the same files, the others would not find it either.
     if (files.of(uri).isPerHost !== true) throw error;
     const looks = [...((previousDetails as Looks).missingOn ?? []), hostname()];
     const looked = new Set(looks);
@@ -142,7 +141,7 @@ async function openSource(
   }
 }
 
-/** Hosts of the workers on this task queue, by their identities; empty if there is one, which is this host. */
+/** Hosts of the workers on this task queue, from their identities; empty if this host is the only one. */
 async function pollingHosts(): Promise<string[]> {
   const { client, info } = Context.current();
   const { pollers } = await client.workflowService.describeTaskQueue({

@@ -16,20 +16,20 @@ import type { FailureContext } from './failure-context';
 
 type Instruments = ReturnType<typeof createInstruments>;
 
-/** The metrics of a worker's activities. Nothing is recorded before `use`. */
+/** The metrics of a worker's activities. Records nothing before `use`. */
 export class WorkerMetrics {
   readonly #apps: ReadonlySet<string>;
   #instruments: Instruments | undefined;
 
-  /** @param apps the worker's app profiles; a job may name any other. */
+  /** @param apps the worker's app profiles; jobs may name others. */
   constructor(apps: readonly string[]) {
     this.#apps = new Set(apps);
   }
 
-  /** Records to this meter from now on. Rare counters start at 0: Prometheus misses a series' first increase. */
+  /** Starts recording. Rare counters start at 0, since Prometheus misses the first increase of a new series. */
   use(meter: MetricMeter, { namespace, taskQueue }: { namespace: string; taskQueue: string }): void {
     this.#instruments = createInstruments(meter);
-    // The labels that the SDK adds to metrics of workflows.
+    // The labels that the SDK adds to workflow metrics.
     const workflow = { namespace, taskQueue, workflowType: conversionJobType };
     const { counter } = this.#instruments;
     for (const decision of unknownOutcomeDecisions) {
@@ -89,7 +89,7 @@ function createInstruments(meter: MetricMeter) {
   };
 }
 
-/** A service may answer with any three-digit status. */
+/** Bounds the label: a service may answer with any three-digit status. */
 function statusLabel(status: number | string): string {
   if (typeof status === 'string') return status;
   return status >= 100 && status <= 599 ? String(status) : otherValue;

@@ -9,12 +9,12 @@ import { batchStep } from './activity-attempt';
 
 const answerWithinMs = 6_000;
 
-/** The whole report of a batch that has ended, and the page of one that runs. */
+/** Writes the whole report of a finished batch, or the page of a running one. */
 export function createWriteReport(files: FileStore) {
   return batchStep(async (input: WriteBatchReportInput, writing, client): Promise<WriteBatchReportResult> => {
     const { state, ...rest } = input;
     const waits = 'durationMs' in state ? undefined : await whyItWaits(client, input.batch);
-    // Times the page alone: it is not written less often because Temporal is slow to answer.
+    // Times only the page: a slow answer from Temporal must not reduce how often it is written.
     const startedAt = performance.now();
     if ('durationMs' in state) await writeBatchReport(files, { ...rest, state, writing });
     else {
@@ -24,7 +24,7 @@ export function createWriteReport(files: FileStore) {
   });
 }
 
-/** Undefined: it progresses, or nobody knows. */
+/** Undefined if the batch progresses, or if the reason is unknown. */
 async function whyItWaits(client: Client, batch: string): Promise<WaitsFor | undefined> {
   const read = () => readBatchWaiting(client, batch);
   const { waiting, since } = await client.withDeadline(Date.now() + answerWithinMs, read).catch(() => ({}) as never);

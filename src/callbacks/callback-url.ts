@@ -8,8 +8,8 @@ import { readOrCreateFile } from '../storage/replace-file';
 const purpose = 'temporal-file-conversion callback 1\n';
 
 /**
- * Callback URL of a submit: `<base>/<base64url(workflow id)>.<nonce>.<HMAC-SHA256>`. It only permits waking the job,
- * and is given to the service alone: no payload, log or error contains it.
+ * Callback URL of a submit: `<base>/<base64url(workflow id)>.<nonce>.<HMAC-SHA256>`. It only permits waking the job, and is sent to the
+ * service alone: no payload, log or error contains it.
  */
 export function createCallbackUrl(publicBaseUrl: string, submission: CallbackSubmission, key: KeyObject): string {
   const signed = `${Buffer.from(submission.workflowId).toString('base64url')}.${submission.nonce}`;
@@ -21,14 +21,14 @@ export function readCallbackToken(token: string, keys: CallbackKeys): CallbackSu
   const [id, nonce, signature, ...others] = token.split('.');
   if (!id || !nonce || !signature || others.length > 0) return undefined;
   const given = Buffer.from(signature, 'base64url');
-  // Decoding is lenient; only the canonical spelling is accepted.
+  // Decoding is lenient, so only the canonical spelling is accepted.
   if (given.toString('base64url') !== signature) return undefined;
   const isOurs = [keys.current, keys.previous].some((key) => key && isEqual(given, sign(`${id}.${nonce}`, key)));
   return isOurs ? { workflowId: Buffer.from(id, 'base64url').toString(), nonce } : undefined;
 }
 
 /**
- * The URL without trailing slashes.
+ * Returns the URL without trailing slashes.
  * @throws TypeError that refers to it by `name`.
  */
 export function checkBaseUrl(baseUrl: string, name: string): string {
@@ -56,14 +56,14 @@ export interface CallbackKeys {
   previous?: KeyObject;
 }
 
-/** A text without a valid callback key; the message never contains it. */
+/** A text without a valid callback key; the message never contains the text. */
 export class CallbackKeyError extends Error {
   override readonly name = 'CallbackKeyError';
 }
 
 const minKeyLength = 32;
 
-/** @throws CallbackKeyError when the text is too short. */
+/** @throws CallbackKeyError if the text is too short. */
 function createCallbackKey(text: string): KeyObject {
   if (text.length < minKeyLength) {
     throw new CallbackKeyError(`a callback key has at least ${minKeyLength} characters, not ${text.length}`);
@@ -72,10 +72,10 @@ function createCallbackKey(text: string): KeyObject {
 }
 
 /**
- * Parses the current key and, after white space, an optional previous one. To rotate: put a new key before the old one,
- * restart receiver and workers, and remove the old one once no older job is running.
+ * Parses the current key and, after white space, an optional previous one. To rotate: put a new key before the old one, restart
+ * receiver and workers, and remove the old one once no older job is running.
  *
- * @throws CallbackKeyError when there is no key, or more than two.
+ * @throws CallbackKeyError if there is no key, or more than two.
  */
 export function parseCallbackKeys(text: string | undefined): CallbackKeys {
   const [current, previous, ...others] = (text ?? '').split(/\s+/).filter(Boolean);
@@ -87,7 +87,7 @@ export function parseCallbackKeys(text: string | undefined): CallbackKeys {
   };
 }
 
-/** The content of the key file. The first of several processes creates it, readable by its owner only. */
+/** Reads the key file, or creates it readable by its owner only. If several processes start at once, the first creates it. */
 export async function ensureCallbackKeyFile(file: string): Promise<string> {
   await makeFolder(path.dirname(file));
   return readOrCreateFile(file, () => `${randomBytes(32).toString('base64url')}\n`);

@@ -10,7 +10,6 @@ import type { Log } from '../messages/log';
 import { conversionCallbackSignal } from '../job/names';
 import { readCallbackToken, type CallbackKeys } from './callback-url';
 
-/** Observer of the receiver. */
 export interface ReceiverMetrics {
   /** `inFlight` returns the number of callbacks in progress, and may be called at any time. */
   watch(inFlight: () => number): void;
@@ -28,7 +27,7 @@ export interface CallbackReceiverOptions {
   port?: number;
   /** Path of the public base URL, whether or not a proxy strips it. Default: none. */
   pathPrefix?: string;
-  /** Maximum callbacks in progress; others are answered with 429. Default: 500. */
+  /** Maximum number of callbacks in progress; others are answered with 429. Default: 500. */
   maxInFlight?: number;
   /** Time limit for receiving a whole request. Default: 10 seconds. */
   requestTimeoutMs?: number;
@@ -42,8 +41,8 @@ export interface CallbackReceiver {
   /** Listening address, without the path prefix. */
   readonly url: string;
   /**
-   * Waits at most `ms` for the callback of a submit, which may have come in the last seconds; false: none came. One that
-   * ends the wait sends no signal: whoever waits asks the service itself. Rejects when `signal` is aborted.
+   * Waits up to `ms` for the callback of a submit, which may also have come in the last seconds; false: none came. A callback that ends
+   * the wait sends no signal, since the waiting step polls the service itself. Rejects when `signal` aborts.
    */
   comes(submission: CallbackSubmission, ms: number, signal: AbortSignal): Promise<boolean>;
   /** Finishes the callbacks in progress; new ones are refused. */
@@ -60,11 +59,11 @@ const quietBetweenComplaintsMs = 10_000;
  *
  * | Answer | When |
  * |---|---|
- * | 204 | Temporal has accepted the signal, or the job is over or unknown, or its submit waits here |
- * | 401 | the URL is not one that we signed |
+ * | 204 | Temporal has accepted the signal, the job is over or unknown, or its submit waits here |
+ * | 401 | the URL is not signed by us |
  * | 404, 405 | another path, another method |
  * | 408, 413 | the request does not arrive in time, or is larger than 1 MiB |
- * | 429 | too many callbacks at a time |
+ * | 429 | too many callbacks in progress |
  * | 503 | Temporal can't be reached, or the receiver is closing: retry |
  *
  * `GET /healthz` answers 200. Works behind proxies that keep or strip the path prefix.
@@ -86,7 +85,7 @@ export async function startCallbackReceiver(options: CallbackReceiverOptions): P
     },
     (request, response) => {
       const receivedAt = performance.now();
-      // Everything that the request head decides is decided before the body is read.
+      // Decides as much as possible before the body is read.
       const admitted = admit(request);
       const submission = typeof admitted === 'number' ? undefined : admitted;
       response.once('close', () => {
@@ -114,7 +113,7 @@ export async function startCallbackReceiver(options: CallbackReceiverOptions): P
   server.maxConnections = maxConnections;
   metrics?.watch(() => inFlight);
 
-  /** The status of a refusal or of the health check; the submission if this is a valid callback. */
+  /** Returns the submission of a valid callback, or the status of a refusal or health check. */
   function admit(request: IncomingMessage): number | CallbackSubmission {
     const path = pathOf(request, prefix);
     if (path === '/healthz') return request.method === 'GET' || request.method === 'HEAD' ? 200 : 405;
@@ -127,7 +126,7 @@ export async function startCallbackReceiver(options: CallbackReceiverOptions): P
     return inFlight >= maxInFlight ? 429 : submission;
   }
 
-  /** Node does not limit how long the connections of a server that closes may take to send a request. */
+  /** Node does not limit how long open connections of a closing server may take to send a request. */
   function endIdle(): void {
     if (closing && inFlight === 0) server.closeAllConnections();
   }
@@ -145,7 +144,7 @@ export async function startCallbackReceiver(options: CallbackReceiverOptions): P
   }
 
   function tell(status: number, elapsedMs: number, submission: CallbackSubmission | undefined): void {
-    // Only the health check is answered with 200.
+    // Skips health checks, the only requests answered with 200.
     if (status === 200) return;
     metrics?.answered({ status, seconds: elapsedMs / 1_000 });
     const ofJob = submission ? { workflowId: submission.workflowId } : {};
@@ -155,7 +154,7 @@ export async function startCallbackReceiver(options: CallbackReceiverOptions): P
   /** The response body never repeats any part of the request. */
   function answer(response: ServerResponse, status: number): void {
     if (status === 429 || status === 503) response.setHeader('retry-after', '1');
-    // The rest of a refused request is not read; and a keep-alive connection would delay `close`.
+    // The rest of a refused request is not read, and a keep-alive connection would delay `close`.
     if (status >= 400 || closing) response.setHeader('connection', 'close');
     if (status === 200) response.setHeader('content-type', 'application/json');
     response.writeHead(status).end(status === 200 ? '{"status":"ok"}' : undefined);
@@ -178,7 +177,7 @@ export async function startCallbackReceiver(options: CallbackReceiverOptions): P
   };
 }
 
-/** Undefined when the body exceeds `maxBodyBytes`. Ignores the content type. */
+/** Undefined if the body exceeds `maxBodyBytes`. Ignores the content type. */
 async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   if (Number(request.headers['content-length']) > maxBodyBytes) return undefined;
   const chunks: Buffer[] = [];
@@ -209,7 +208,7 @@ function pathOf({ url }: IncomingMessage, prefix: string): string {
   return prefix !== '' && path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : path;
 }
 
-/** The error's name only, because its message may quote the request. */
+/** Only the error's name: its message may quote the request. */
 function nameOf(error: unknown): string {
   return error instanceof Error ? error.name : 'unknown error';
 }
@@ -234,8 +233,8 @@ const bodySchema = z.looseObject({
 });
 
 /**
- * The task id in a callback's body, where the document's responses have it. The body is neither documented nor signed:
- * the id is only a hint for a job without one, and the rest is discarded.
+ * The task id in a callback's body, at the place where the document's responses have it. The body is neither documented nor signed: the
+ * id is only a hint for a job without one, and the rest is discarded.
  */
 function readTaskHint(body: Buffer): string | undefined {
   let json: unknown;
@@ -248,7 +247,7 @@ function readTaskHint(body: Buffer): string | undefined {
   return data?.entity?.id ?? data?.result?.output?.connector;
 }
 
-/** URL of a listening server, with an IPv6 address in brackets. */
+/** Puts an IPv6 address in brackets. */
 function serverUrl({ address, family, port }: AddressInfo): string {
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
 }
@@ -277,8 +276,8 @@ const rememberedForMs = 10_000;
 const maxRemembered = 10_000;
 
 /**
- * Deduplicates the callbacks of a submit that arrive within seconds, so that a thousand of them add one event to the
- * job's history. A callback that names a task does not duplicate one that names none.
+ * Deduplicates the callbacks of a submit that arrive within seconds, so that a thousand of them add one event to the job's history. A
+ * callback with a task id is no duplicate of one without.
  */
 class Arrivals {
   private readonly recent = new Map<string, { at: number; outcome: Outcome }>();
@@ -304,7 +303,7 @@ class Arrivals {
     return outcome;
   }
 
-  /** As the receiver's. */
+  /** See `CallbackReceiver.comes`. */
   async comes(submission: CallbackSubmission, ms: number, signal: AbortSignal): Promise<boolean> {
     const submit = keyOf(submission);
     if (this.recent.has(`plain ${submit}`) || this.recent.has(`hint ${submit}`)) return true;

@@ -8,9 +8,9 @@ import { limitTime } from '../network/time-limit';
 import { isProgram } from '../storage/folders';
 import { CheckNotRunError } from './errors';
 
-/** A program of the worker's operator that looks at each result. Exit code 0: it is good. */
+/** The operator's program that checks each result. Exit code 0 means good. */
 export interface CheckCommand {
-  /** Program and arguments; the path of the result comes last. No shell reads them. */
+  /** Program and arguments, to which the result's path is appended. Not run by a shell. */
   readonly argv: readonly string[];
   /** Default: 5 minutes. */
   readonly limitMs?: number | undefined;
@@ -19,21 +19,21 @@ export interface CheckCommand {
 const usualLimitMs = 300_000;
 const longestReason = 300;
 const keptBytes = 4_096;
-/** After the program has ended, its output only has to be read. */
+/** Time to read the remaining output after the program has ended. */
 const lastWordsMs = 1_000;
-/** Exit codes of a shell, or of a program that starts others, when there is no such program. */
+/** Exit codes of a shell or another launcher for a missing program. */
 const notStarted = [126, 127];
 
 const folders = ['/usr/local/bin', '/usr/bin', '/bin'];
 
-/** Whether there is such a program: a whole path, or a name in one of the usual folders. */
+/** Whether the program exists: a full path, or a name in one of the usual folders. */
 export function canStart({ argv: [program = ''] }: CheckCommand): Promise<boolean> {
   return isProgram(program, folders);
 }
 
 /**
- * Why the program finds a file bad, as what goes on after "the result"; undefined if it is good.
- * @throws CheckNotRunError if it could not be started, was killed or took too long; the reason of `signal`
+ * Why the program rejects a file, to continue "the result …"; undefined if it is good.
+ * @throws CheckNotRunError if the program could not be started, was killed or took too long; the reason of `signal`
  */
 export async function problemByCommand(
   file: string,
@@ -43,15 +43,15 @@ export async function problemByCommand(
   signal.throwIfAborted();
   const name = printable(path.basename(program));
   const cwd = path.dirname(file);
-  // Nothing else of the environment: a worker has tokens there.
+  // Not the worker's environment, which may contain tokens.
   const env = { PATH: folders.join(':'), HOME: homedir(), TMPDIR: cwd, LANG: 'C.UTF-8' };
-  // In a process group of its own, so that the processes it starts are killed too.
+  // In its own process group, so that its child processes are killed too.
   const child = spawn(program, [...args, file], { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
   const limit = limitTime(signal, limitMs);
-  // A process that has left the group may keep them open forever.
+  // A process that has left the group may keep the pipes open forever.
   const stopReading = () => [child.stdout, child.stderr].forEach((stream) => stream.destroy());
   const kill = () => {
-    // Later, another process may have the same pid.
+    // Once it has ended, its pid may belong to another process.
     if (child.exitCode === null && child.signalCode === null) killGroup(child.pid);
     stopReading();
   };
@@ -81,11 +81,11 @@ function killGroup(leader = 0): void {
   try {
     if (leader > 0) process.kill(-leader, 'SIGKILL');
   } catch {
-    // It has ended.
+    // The group has ended.
   }
 }
 
-/** Reads to the end, so that nobody waits for a reader, and keeps the beginning. There is no stream where no more files can be opened. */
+/** Reads to the end, so that the writer never blocks, and keeps the beginning. The stream is missing if no more files can be opened. */
 function beginningOf(stream: Readable | undefined): () => string {
   let kept = Buffer.alloc(0);
   stream?.on('data', (chunk: Buffer) => {
@@ -94,7 +94,7 @@ function beginningOf(stream: Readable | undefined): () => string {
   return () => kept.toString('utf8');
 }
 
-/** The path is temporary, and means nothing to the reader. */
+/** Hides the temporary path, which means nothing to the reader. */
 function firstLine(text: string, file: string): string {
   const line = text.split(/[\r\n]+/).find((each) => each.trim() !== '') ?? '';
   return printable(line.trim().replaceAll(file, 'the result')).slice(0, longestReason);

@@ -10,13 +10,13 @@ import { openZip } from './zip';
 const mostPdfBytes = 256 * 1024 * 1024;
 /** Some formats need the whole picture in memory at once. */
 const mostPixels = 100_000_000;
-/** A page is drawn no larger than this, to see whether it is blank. */
+/** Pages are drawn at most this large to find out whether they are blank. */
 const mostDrawnPixels = 1_000_000;
-/** A document that begins with this many blank pages is not examined further. */
+/** Limit of the search for a page that is not blank. */
 const mostBlankPages = 500;
 
 const pictures = ['avif', 'gif', 'jpeg', 'jpg', 'png', 'tif', 'tiff', 'webp'];
-/** How the names of some entries of each package begin, in lower case. */
+/** Beginnings of entry names that each package must have, in lower case. */
 const parts: readonly [formats: string, ...names: string[]][] = [
   ['docm docx dotm dotx', '[content_types].xml', 'word/document'],
   ['potx ppsx pptm pptx', '[content_types].xml', 'ppt/presentation'],
@@ -25,16 +25,16 @@ const parts: readonly [formats: string, ...names: string[]][] = [
   ['epub', 'meta-inf/container.xml'],
 ];
 
-/** First bytes of a zip, of an empty one, and of one meant to span several parts. */
+/** First bytes of a zip, of an empty zip, and of a zip made for several parts. */
 const packageStarts = ['PK\x03\x04', 'PK\x05\x06', 'PK\x07\x08'];
 
-/** The packages that open results, loaded when first needed: they may be missing. */
+/** The packages that open results, loaded on first use: they may be missing. */
 const packages = {
   '@hyzyla/pdfium': () => require('@hyzyla/pdfium') as typeof Pdfium,
   sharp: () => require('sharp') as typeof sharp,
 };
 
-/** The package that opens results of a format; undefined: none is needed. */
+/** The package that opens results of a format; undefined if none is needed. */
 export function packageFor(output: string): { name: string; load: () => unknown } | undefined {
   const format = formatOf(output);
   const name = format === 'pdf' ? '@hyzyla/pdfium' : pictures.includes(format) ? 'sharp' : undefined;
@@ -42,8 +42,8 @@ export function packageFor(output: string): { name: string; load: () => unknown 
 }
 
 /**
- * Why a result does not open, as what goes on after "the result"; undefined if it does, or if nothing here can tell. For a process of its
- * own: what opens files is neither quick nor safe with each of them.
+ * Why a result does not open, to continue "the result …"; undefined if it opens or can't be judged here. Call in a separate process:
+ * the libraries are slow and may crash.
  */
 export async function problemOfOpened(path: string, output: string): Promise<string | undefined> {
   const format = formatOf(output);
@@ -56,12 +56,12 @@ export async function problemOfOpened(path: string, output: string): Promise<str
     };
     if (await isProtected({ size, readAt })) return 'opens only with a password';
     const start = await readAt(0, checkedBytes);
-    // Text may begin with these letters, too.
+    // All four bytes: text may begin with `PK` too.
     const isPackage = neededIn(format) !== undefined || packageStarts.includes(start.toString('latin1', 0, 4));
     if (isPackage) return await problemOfPackage(readAt, size, format);
     // sharp can't tell an animated AVIF from an empty one.
     if (start.toString('latin1', 4, 12) === 'ftypavis') return undefined;
-    // Some programs write more behind the end of a picture; it is decoded whole anyway.
+    // No check of the end: some programs append data to a picture, which is decoded as a whole anyway.
     if (pictures.includes(format)) return await problemOfPicture(path, format.startsWith('tif'));
     const end = await readAt(Math.max(size - checkedEnd, 0), Math.min(size, checkedEnd));
     const problem = problemOfEnd({ start, end, output, isSized: false, bytes: size });
@@ -80,7 +80,7 @@ function neededIn(format: string): string[] | undefined {
 async function problemOfPackage(readAt: ReadAt, size: number, format: string): Promise<string | undefined> {
   const opened = await openZip(readAt, size);
   if ('problem' in opened) return `does not open: ${opened.problem}`;
-  // Some programs write names in these ways, and others accept them.
+  // Some programs write names in these ways, and readers accept them.
   const names = opened.names.map((name) => name.toLowerCase().replaceAll('\\', '/').replace(/^\//, ''));
   const lacking = neededIn(format)?.find((part) => !names.some((name) => name.startsWith(part)));
   // Several results of a format come in one zip.
@@ -103,7 +103,7 @@ async function problemOfPdf(bytes: Buffer): Promise<string | undefined> {
     }
     return pages > mostBlankPages ? undefined : pages === 1 ? 'is one blank page' : `has ${pages} pages, all blank`;
   } catch (error) {
-    // After a crash its next answers would be wrong.
+    // After a crash, the library would give wrong answers.
     library = undefined;
     return `does not open: ${(error as Error).message}`;
   } finally {
@@ -115,11 +115,11 @@ async function isBlank(page: Pdfium.PDFiumPage): Promise<boolean> {
   const { originalWidth, originalHeight } = page.getOriginalSize();
   const scale = Math.min(1, Math.sqrt(mostDrawnPixels / (originalWidth * originalHeight)));
   const { data } = await page.render({ scale, render: 'bitmap', colorSpace: 'Gray', renderFormFields: true });
-  // Nothing is drawn of a page that is smaller than a point.
+  // A page smaller than a point renders to nothing.
   return data.length > 0 && data.every((shade) => shade === 0xff);
 }
 
-/** `isOfPages`: each may be of another size, and is a picture of its own. */
+/** `isOfPages`: each page is a picture of its own, possibly of another size. */
 async function problemOfPicture(path: string, isOfPages: boolean): Promise<string | undefined> {
   const picture = packages.sharp();
   picture.cache(false);
@@ -137,7 +137,7 @@ async function problemOfPicture(path: string, isOfPages: boolean): Promise<strin
     return undefined;
   } catch (error) {
     const [reason = ''] = (error as Error).message.split('\n');
-    // Other programs may open it.
+    // Other programs may be able to open it.
     const isUnknown = /(?<!contains )unsupported|not (?:supported|configured|implemented)/i.test(reason);
     return isUnknown ? undefined : `can't be decoded: ${reason}`;
   }

@@ -1,11 +1,11 @@
 import { packageFor, problemOfOpened } from './opened';
 import type { OpeningAnswer, OpeningQuestion } from './opening';
 
-/** What a process runs that opens results, one after the other. It ends with its parent. */
+/** Main program of the process that opens results, one after the other. It ends with its parent. */
 process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
 
-/** WebAssembly memory never shrinks. */
+/** Restart threshold: WebAssembly memory never shrinks. */
 const mostBytes = 512 * 1024 * 1024;
 
 process.on('message', (question: OpeningQuestion) => {

@@ -5,33 +5,33 @@ import { limitTime } from '../network/time-limit';
 import { CheckNotRunError } from './errors';
 import { Turns } from './turns';
 
-/** Without a path: whether results of the format could be opened. */
+/** Without a path: asks whether results of this format could be opened. */
 export interface OpeningQuestion {
   path?: string;
   output: string;
 }
 
 export interface OpeningAnswer {
-  /** What is wrong with the result. */
+  /** Why the result does not open. */
   problem?: string | undefined;
-  /** Why the package could not be loaded that opens such results. */
+  /** Why the package for this format could not be loaded. */
   missing?: string;
-  /** What went wrong on this machine. */
+  /** A failure of this machine. */
   failure?: string;
   isWorn?: boolean;
 }
 
-/** As in the service, a process can only run compiled code; `src` and `dist` lie equally deep. */
+/** A child process can only run compiled code, as in the service; `src` and `dist` are equally deep. */
 const processFile = path.resolve(__dirname, '../../dist/checks/opening-process.js');
-/** A result of a few pages takes milliseconds. */
+/** Generous: a result of a few pages takes milliseconds. */
 const longestMs = 120_000;
 
-/** Opens results in a separate process, one at a time: the library may hang, crash or run out of memory. */
+/** Opens results in a separate process, one at a time: the libraries may hang, crash or run out of memory. */
 export class Opening {
   #child: ChildProcess | undefined;
   readonly #turns = new Turns(1);
 
-  /** @throws CheckNotRunError, which says nothing of the result; the reason of `signal` */
+  /** @throws CheckNotRunError, which says nothing about the result; the reason of `signal` */
   ask(question: OpeningQuestion, signal: AbortSignal): Promise<OpeningAnswer> {
     return this.#turns.take(() => this.#askNow(question, signal), signal);
   }
@@ -50,11 +50,11 @@ export class Opening {
       child.once('message', (told) => resolve(told as OpeningAnswer));
       child.once('error', ({ message }) => fail(`could not be asked: ${message}`));
       child.once('exit', (code, signal) => fail(`has ended with ${signal ?? `code ${code ?? 0}`}`));
-      // It has no channel where no more files can be opened.
+      // There is no IPC channel if no more files can be opened.
       (child as Partial<ChildProcess>).send?.(question);
     });
     limit.end();
-    // A killed process has nothing more to say.
+    // Late errors of a killed process are ignored.
     child.removeAllListeners().on('error', () => undefined);
     if (answer.isWorn) this.close();
     signal.throwIfAborted();
@@ -63,7 +63,7 @@ export class Opening {
   }
 
   #start(): ChildProcess {
-    // A process that opens untrusted files gets nothing of the environment.
+    // The process opens untrusted files, so it gets nothing from the environment.
     const child = fork(processFile, [], { env: { HOME: homedir() }, stdio: 'ignore', execArgv: [] });
     child.unref();
     child.channel?.unref();

@@ -25,7 +25,7 @@ interface Arriving extends Asked {
   body: Readable;
   expectedSize: number | undefined;
   signal: AbortSignal;
-  /** What looks at it has crashed or hung before, again and again: nobody would ever get the result. */
+  /** Earlier checks crashed or hung: if this one does too, the result counts as suspect, or the job would never get it. */
   isLastLook?: boolean;
 }
 
@@ -38,7 +38,7 @@ const abandonedMs = 7 * 24 * 60 * 60_000;
 export class ResultChecks {
   readonly #loaded = new Set<string>();
   #swept: Promise<void> | undefined;
-  /** Such programs are large: no more of them run at once than there are processors. */
+  /** Check programs are large: at most one per processor runs at a time. */
   readonly #programs = new Turns(os.availableParallelism());
 
   constructor(
@@ -49,8 +49,8 @@ export class ResultChecks {
   }
 
   /**
-   * Called before anything is spent on a result that nobody could check.
-   * @throws CheckUnavailableError that says what is to be installed, or set
+   * Call before anything is charged for a result that could not be checked.
+   * @throws CheckUnavailableError that says what to install or set
    */
   async assertPossible({ check, output }: Asked, signal: AbortSignal): Promise<void> {
     const refuse = (why: string, cure: string) => {
@@ -71,7 +71,7 @@ export class ResultChecks {
     this.#loaded.add(name);
   }
 
-  /** Takes a result in, looks at it, and hands it on, with why it is suspect. @throws StorageError, CheckNotRunError */
+  /** Receives a result, checks it, and hands it on with its problem, if any. @throws StorageError, CheckNotRunError */
   async take<T>(
     { check, output, body: arriving, expectedSize, signal, isLastLook = false }: Arriving,
     handOn: (body: Readable, problem: string | undefined) => Promise<T>,
@@ -86,7 +86,7 @@ export class ResultChecks {
       await withBody({ body: arriving, signal }, (body) =>
         receive(body, { uri, expectedSize, signal, store: (chunks) => writing(uri, () => writeAll(handle, chunks)) }),
       );
-      // A write by the program would change this time: what is handed on must be what arrived.
+      // A write by the program would change this time: the result must be handed on as it arrived.
       await handle.utimes(0, 0);
       const problem = await this.#look(file, { check, output }, signal).catch((error: unknown) => {
         if (!isLastLook || !(error instanceof CheckNotRunError && error.mayBeOfResult)) throw error;
@@ -111,12 +111,12 @@ export class ResultChecks {
     if (asked.check === 'command')
       return command && this.#programs.take(() => problemByCommand(file, command, signal), signal);
     const { problem } = await this.opening.ask({ path: file, output: asked.output }, signal);
-    // It may quote the file, and names our path.
+    // The problem may quote the file, and names our path.
     return problem && cutText(printable(problem.replaceAll(file, 'the result')), longestProblem);
   }
 }
 
-/** Removes what killed workers left behind, except another user's files. */
+/** Removes folders left by killed workers, except those of another user. */
 async function sweep(): Promise<void> {
   const names = (await readdir(os.tmpdir())).filter((name) => name.startsWith(folderPrefix));
   for (const folder of names.map((name) => path.join(os.tmpdir(), name)))

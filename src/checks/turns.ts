@@ -1,12 +1,12 @@
 import { EventEmitter, once } from 'node:events';
 
-/** Limits how many work at once. A waiting turn is given up when its signal aborts. */
+/** Limits concurrency. A waiting call gives up when its signal aborts. */
 export class Turns {
   readonly #ended = new EventEmitter().setMaxListeners(0);
 
   constructor(private free: number) {}
 
-  /** @throws the reason of `signal`, and what `work` throws */
+  /** @throws the reason of `signal`; errors of `work` */
   async take<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     while (this.free === 0) await once(this.#ended, 'end', { signal }).catch(() => signal.throwIfAborted());
     signal.throwIfAborted();

@@ -2,12 +2,12 @@ import { crc32 } from 'node:zlib';
 import type { ReadAt } from '../protection/read-at';
 import { elsewhere, readContent, readEntries, type ZipEntry } from '../protection/zip-entries';
 
-/** Limit for one entry, packed or unpacked: a larger one is trusted. */
+/** Limit for one entry, packed or unpacked: larger ones are trusted. */
 const mostBytes = 256 * 1024 * 1024;
 /** Limit for all entries together, unpacked: a zip may grow a thousandfold. The rest is trusted. */
 const mostUnpackedBytes = 2 * 1024 ** 3;
 
-/** The names in a zip whose directory is whole, and whose entries are what it says of them; empty: it is too large to tell. */
+/** The entry names of a zip that is complete and whose entries match its directory; empty if the directory is too large to read. */
 export async function openZip(read: ReadAt, size: number): Promise<{ names: string[] } | { problem: string }> {
   const names: string[] = [];
   let left = mostUnpackedBytes;
@@ -28,7 +28,7 @@ export async function openZip(read: ReadAt, size: number): Promise<{ names: stri
 
 async function isWhole(read: ReadAt, entry: ZipEntry): Promise<boolean> {
   const { method, crc, packed, unpacked, local } = entry;
-  // Other methods than stored and deflated are rare, and none of ours to read.
+  // Methods other than stored and deflated are rare, and can't be read here.
   const isReadable = unpacked > 0 && (method === 0 || method === 8);
   if (!isReadable || Math.max(packed, unpacked) > mostBytes || local === elsewhere) return true;
   try {

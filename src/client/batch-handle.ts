@@ -25,7 +25,7 @@ import { InvalidRequestError } from './job-request';
 
 const askEveryMs = 1_000;
 
-/** A batch with this name is already running: wait for it, or cancel it, before starting it again. */
+/** A batch with this name is already running: wait for it or cancel it before you start it again. */
 export class BatchRunningError extends Error {
   override readonly name = 'BatchRunningError';
 
@@ -64,7 +64,7 @@ export class BatchHandle {
 
   /**
    * Waits without limit for the batch to end. Failed items are part of the result.
-   * @throws BatchFailedError when the batch itself failed, was terminated (`TERMINATED`) or timed out (`TIMED_OUT`).
+   * @throws BatchFailedError if the batch itself failed, was terminated (`TERMINATED`) or timed out (`TIMED_OUT`).
    */
   async result(): Promise<ConversionBatchResult> {
     try {
@@ -83,8 +83,7 @@ export class BatchHandle {
   }
 
   /**
-   * The batch's state whenever it has changed, and its result as the last one. Without a worker that answers there is no
-   * news.
+   * Yields the batch's state whenever it changes, and finally its result. Yields no state while no worker answers.
    * @throws BatchFailedError
    */
   async *progress({ everyMs = askEveryMs } = {}): AsyncGenerator<BatchState> {
@@ -100,8 +99,8 @@ export class BatchHandle {
   }
 
   /**
-   * Waits for the batch to end, and gives how each item ended, in order: a program that was restarted asks again. The client must see
-   * the batch's folder, unless its items were inline.
+   * Waits for the batch to end, then yields the result of each item, in order. Can be called again, for example after a restart. Unless
+   * the items were inline, the client needs access to the batch's folder.
    * @throws BatchFailedError
    */
   async *results({ signal }: { signal?: AbortSignal } = {}): AsyncGenerator<BatchItemResult> {
@@ -112,8 +111,8 @@ export class BatchHandle {
   }
 
   /**
-   * Waits for the batch to end and returns its report, which is written if the batch has not done so.
-   * @throws BatchFailedError; InvalidRequestError for inline items, of which there are only results.
+   * Waits for the batch to end and returns its report, which is written now if the batch could not do so.
+   * @throws BatchFailedError; InvalidRequestError for inline items, which have no report.
    */
   async report(): Promise<BatchReport> {
     const state = await this.result();
@@ -135,15 +134,15 @@ export class BatchHandle {
   }
 
   /**
-   * Starts no more jobs until `resume`; jobs in flight continue. Returns the state afterwards, as do the methods below;
-   * undefined when no worker has answered within 3 seconds: the batch hears of it when one does.
-   * @throws InvalidRequestError when the batch starts no more jobs anyway.
+   * Starts no more jobs until `resume`; jobs in flight continue. Like the methods below, returns the new state, or undefined if no
+   * worker answers within 3 seconds; the request then waits for a worker.
+   * @throws InvalidRequestError if the batch starts no more jobs anyway.
    */
   async pause(): Promise<BatchState | undefined> {
     return tell<BatchState>(this.workflow, batchPauseSignal);
   }
 
-  /** @throws InvalidRequestError when the batch starts no more jobs. */
+  /** @throws InvalidRequestError if the batch starts no more jobs. */
   async resume(): Promise<BatchState | undefined> {
     return tell<BatchState>(this.workflow, batchResumeSignal);
   }
@@ -165,7 +164,7 @@ export class BatchHandle {
   }
 }
 
-/** A plan that was refused: what is wrong, and what was left out, the first 100 of each. */
+/** Problems and warnings of a refused plan, the first 100 of each. */
 export interface RefusedPlan {
   problems: FindingList;
   warnings: FindingList;
@@ -177,7 +176,7 @@ function refusedPlanOf({ cause }: WorkflowFailedError): RefusedPlan | undefined 
   return Array.isArray(found?.problems?.listed) ? (found as RefusedPlan) : undefined;
 }
 
-/** Whether the batch was certainly not started: after any other status, the server may have executed the request. */
+/** Whether the batch was certainly not started: after any other error, the server may have executed the request. */
 export function isRefusedStart(error: unknown): boolean {
   if (error instanceof BatchRunningError || error instanceof InvalidRequestError) return true;
   const isInvalid = hasStatus(error, 'INVALID_ARGUMENT', 'NOT_FOUND', 'ALREADY_EXISTS', 'FAILED_PRECONDITION');
@@ -192,17 +191,17 @@ export interface ListedBatch {
   /** Start of the listed run. */
   startedAt: Date;
   endedAt?: Date;
-  /** How it ended: whether it was cancelled or stopped, and its counts. Absent while it runs, and of a batch that has no result. */
+  /** Final status and counts. Absent while the batch runs, or if it has no readable result. */
   result?: Pick<ConversionBatchResult, 'status' | 'items' | 'succeeded' | 'failed' | 'skipped' | 'cancelled'>;
 }
 
-/** Whether this batch is running; undefined when there is no such workflow, or when it is not a batch. */
+/** Undefined if there is no such workflow, or if it is not a batch. */
 export async function isBatchRunning(client: Client, name: string): Promise<boolean | undefined> {
   const found = await findWorkflow(client, name);
   return found?.type === conversionBatchType ? isOpen(found) : undefined;
 }
 
-/** What a batch was started with last; undefined when Temporal knows no such batch. */
+/** Input of the batch's latest start; undefined if Temporal knows no such batch. */
 export async function readBatchInput(client: Client, name: string): Promise<ConversionBatchInput | undefined> {
   if ((await isBatchRunning(client, name)) === undefined) return undefined;
   return (await readStartInput(client.workflow, { workflowId: name })) as ConversionBatchInput;
@@ -210,7 +209,7 @@ export async function readBatchInput(client: Client, name: string): Promise<Conv
 
 const readAtATime = 10;
 
-/** The latest batches; of one that continued as new, only the latest run. */
+/** The latest batches; for a batch that continued as new, only the latest run. */
 export async function listBatches(client: Client, limit: number): Promise<ListedBatch[]> {
   const query = `WorkflowType = '${conversionBatchType}' AND ExecutionStatus != 'ContinuedAsNew'`;
   const batches: ListedBatch[] = [];
@@ -225,7 +224,7 @@ export async function listBatches(client: Client, limit: number): Promise<Listed
   return batches;
 }
 
-/** One whose result this client has no key for, or that Temporal has deleted since, is listed all the same. */
+/** Leaves the result out if this client lacks the key for it, or if Temporal has deleted it since. */
 async function addResult(client: Client, batch: ListedBatch): Promise<void> {
   const handle = client.workflow.getHandle(batch.name, batch.runId);
   const found = (await handle.result().catch((error: unknown) => {

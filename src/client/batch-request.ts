@@ -28,7 +28,7 @@ import {
 } from './job-request';
 
 const format = formatLike('pdf');
-/** The part of a batch's request that only concerns its plan. */
+/** The part of a batch request that only concerns its plan. */
 export const planSchema = z.strictObject({
   sources: z.array(nonEmptyText).min(1).optional(),
   manifest: fileName.optional(),
@@ -44,34 +44,34 @@ export const planSchema = z.strictObject({
   runs: fileName.optional(),
 });
 
-/** Which files a batch converts, and where to. Paths start from the current folder, and the workers must see them. */
+/** Which files a batch converts, and where to. Paths are relative to the current folder, and the workers must see them. */
 export interface PlanRequest extends Omit<BatchSources, 'sources' | 'to' | 'filesFrom'> {
-  /** Files, folders, patterns such as `in/*.docx`, each as a path or URI; or else a `manifest`, or `items`. */
+  /** Files, folders or patterns such as `in/*.docx`, each as a path or URI. Alternatives: `manifest`, `items`. */
   sources?: readonly string[];
   /** A CSV or JSON Lines file, as a path or URI. */
   manifest?: string;
-  /** Target format, or several, which share a file's upload; of a manifest: the one of rows that name none. */
+  /** Target format, or several, which share a file's upload. For a manifest: the default format of its rows. */
   to?: string | readonly string[];
   /** Input format. Default: by the extension. */
   input?: string;
-  /** Sent to the service beside the formats; in a manifest: where a row does not say otherwise. */
+  /** Further parameters for the service. For a manifest: the defaults of its rows. */
   parameters?: ConversionParameters;
-  /** Folder for the results, which mirror the folders of the sources. Default: beside each source. */
+  /** Folder for the results, which mirrors the source folders. Default: beside each source. */
   out?: string;
   /** Default: `{dir}/{name}.{ext}`. */
   template?: string;
-  /** What becomes of files that the service is known not to convert. Default: `fail`. */
+  /** How to handle files that the service is known not to convert. Default: `fail`. */
   unconvertible?: Unconvertible;
   /**
-   * Folder for the ledgers, results and reports of all batches, which the workers must see too. Default:
-   * `.fileconv/batches/`, below `out` if it is in a store, without `out` below the first source that is, else in the current folder.
+   * Folder for the ledgers, results and reports of all batches, which the workers must see too. Default: `.fileconv/batches/`, below
+   * `out` if that is in a store; without `out`, below the first source that is; else in the current folder.
    */
   runs?: string;
 }
 
-/** A program's request for a batch: the workflow's input, with paths in place of URIs. */
+/** A program's request for a batch: the workflow's input, with paths allowed in place of URIs. */
 export interface BatchRequest extends Omit<ConversionBatchInput, 'app' | 'plan' | 'isScheduled'>, PlanRequest {
-  /** The batch's name and workflow id. The same name again converts what is new or has changed. Jobs are named by their destinations. */
+  /** Name and workflow id. Starting the same name again converts what is new or changed. Jobs are named by their destinations. */
   name: string;
   /** Default: the client's app profile. */
   app?: string;
@@ -91,7 +91,7 @@ function toPlan(name: string, request: PlanRequest): BatchPlan {
     }),
     what: whatToConvert(request),
     cwd,
-    // A program asks for the results of all rows, also of those that were done before.
+    // A program asks for the results of all rows, including those done before.
     mayBeDone: true,
     ...defined({ out: folder(out), template, unconvertible }),
   };
@@ -119,7 +119,7 @@ function whatToConvert(request: PlanRequest): BatchPlan['what'] {
 }
 
 /**
- * What a batch would do, found as the batch finds it; nothing is written.
+ * Plans a batch exactly as the batch itself would, but writes nothing.
  * @throws InvalidRequestError
  */
 export async function planRequested(
@@ -137,7 +137,7 @@ function currentFolder(): string {
   return asFolder(uriOfPath(process.cwd()));
 }
 
-/** The one spelling of the URI of a path or URI, by which batches compare files. */
+/** The canonical URI of a path or URI, by which batches compare files. */
 export function spelledUri(written: string): string {
   return resolveName(written, currentFolder()) ?? toUri(written);
 }
@@ -156,7 +156,7 @@ const startSchema = z.strictObject({
   name: z
     .string()
     .max(200)
-    // It is the name of a folder too.
+    // The name also names a folder.
     .regex(/^[^\s/\p{Cc}]([^/\p{Cc}]*[^\s/\p{Cc}])?$/u, 'must be text without slashes, such as invoices-2026'),
   app: nonEmptyText.optional(),
   window: z.int().min(1).max(maxWindow).optional(),
@@ -180,7 +180,7 @@ const requestSchema = z.strictObject({
   items: z.array(itemSchema).optional(),
 });
 
-/** What `toBatchInput` checks of a batch that somebody else has planned. */
+/** The part of a batch request that does not concern its plan. */
 export type BatchSettings = Omit<BatchRequest, keyof PlanRequest | 'items'>;
 
 /** @throws InvalidRequestError */
@@ -195,7 +195,7 @@ export function toBatchInput(request: BatchRequest, defaultApp: string): Convers
   return { ...toSettings(rest, defaultApp), items: toInlineItems(items) };
 }
 
-/** The input but for what is converted. @throws InvalidRequestError */
+/** The input except for plan and items. @throws InvalidRequestError */
 export function toSettings(request: BatchSettings, defaultApp: string): Omit<ConversionBatchInput, 'plan' | 'items'> {
   const { app = defaultApp, uiUrl, ...settings } = request;
   return { app, ...defined({ ...settings, name: undefined, uiUrl: uiUrl && withoutCredentials(uiUrl) }) };

@@ -11,7 +11,7 @@ import { appReadySignal, conversionStateQuery, updateRefused } from '../job/name
 import { hasStatus } from '../history/grpc';
 import { InvalidRequestError } from './job-request';
 
-/** A job that ended without a file; `code` is the document's error code or one of ours. */
+/** A job that ended without a result; `code` is the document's error code or one of ours. */
 export class ConversionFailedError extends Error {
   override readonly name = 'ConversionFailedError';
   readonly code: string;
@@ -33,7 +33,7 @@ export class ConversionFailedError extends Error {
 }
 
 export class ConversionHandle {
-  /** It ran already when it was asked for. */
+  /** The job was already running when it was requested. */
   readonly isAttached: boolean;
 
   constructor(
@@ -49,7 +49,7 @@ export class ConversionHandle {
 
   /**
    * Waits without limit for the job to end.
-   * @throws ConversionFailedError when the job failed, was `CANCELLED` or `TERMINATED`, or timed out (`TIMED_OUT`).
+   * @throws ConversionFailedError if the job failed, was `CANCELLED` or `TERMINATED`, or timed out (`TIMED_OUT`).
    */
   async result(): Promise<ConversionJobResult> {
     try {
@@ -75,8 +75,8 @@ export class ConversionHandle {
   }
 
   /**
-   * Tells a parked job to try again now: vCredits were added, the account is mended, or there is room. Returns its state;
-   * undefined when no worker has answered within 3 seconds: the job hears of it when one does.
+   * Tells a parked job to try again now: vCredits were added, the account was fixed, or there is room. Returns its state, or undefined
+   * if no worker answers within 3 seconds; the request then waits for a worker.
    */
   async appReady(): Promise<ConversionJobState | undefined> {
     const word: AppReady = { saidAt: Date.now() };
@@ -85,8 +85,8 @@ export class ConversionHandle {
 }
 
 /**
- * Waits for a workflow's result. One that somebody resets goes on as a new run: that one is waited for, as the SDK does after a
- * continue-as-new. A later workflow under the same id is another one.
+ * Waits for a workflow's result. After a reset, follows the new run, as the SDK does after continue-as-new, but not a later workflow
+ * under the same id.
  */
 export async function resultOf(workflow: WorkflowHandle): Promise<unknown> {
   const { workflowId, client } = workflow;
@@ -121,13 +121,13 @@ export function endOf({ cause, message }: WorkflowFailedError): { code: string; 
   return { code: cause instanceof TerminatedFailure ? 'TERMINATED' : 'TIMED_OUT', message: ended };
 }
 
-/** A worker that is there answers sooner. */
+/** A running worker answers sooner. */
 const answerWithinMs = 3_000;
 
 /**
- * Tells a workflow something by the Update of this name, and returns its answer. If no worker answers, by the signal of
- * the same name, which waits for one; then there is no answer. The same if the server takes no Update.
- * @throws InvalidRequestError when the workflow refuses.
+ * Sends an Update to a workflow and returns its answer. If no worker answers, or the server accepts no Update, sends the signal of the
+ * same name, which waits for a worker, and returns undefined.
+ * @throws InvalidRequestError if the workflow refuses.
  */
 export async function tell<Answer>(
   workflow: WorkflowHandle,
@@ -139,7 +139,7 @@ export async function tell<Answer>(
       workflow.executeUpdate<Answer, [unknown]>(name, { args: args as [unknown] }),
     );
   } catch (error) {
-    // The server may take no Updates, or too many of them may wait.
+    // The server may support no Updates, or too many may be pending.
     const isRefused = hasStatus(error, 'PERMISSION_DENIED', 'UNIMPLEMENTED', 'RESOURCE_EXHAUSTED');
     if (isRefused || error instanceof WorkflowUpdateRPCTimeoutOrCancelledError) {
       await workflow.signal(name, ...args);

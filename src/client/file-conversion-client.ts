@@ -33,7 +33,7 @@ export interface FileConversionClientOptions {
   taskQueue?: string;
   /** App profile of requests that name none. Default: `embedded`. */
   app?: string;
-  /** Where batches are planned and their results read, by the scheme of their URIs, beside those for `file:` and `https:`. */
+  /** Stores for planning batches and reading their results, by URI scheme, in addition to `file:` and `https:`. */
   stores?: StoresByScheme;
 }
 
@@ -45,15 +45,15 @@ interface StartOf<Input> {
 }
 
 export interface JobStartOptions extends StartOptions {
-  /** Convert also where an earlier submit may have been charged and nothing can be fetched. Default: as the policy says. */
+  /** Converts even if an earlier submit may have been charged and has no task to fetch. Default: as the policy says. */
   resubmit?: boolean;
-  /** Convert whatever was done before. Default: no. */
+  /** Converts again whatever earlier jobs did. Default: false. */
   again?: boolean;
 }
 
 type RetriedJob = Pick<JobInspection, 'workflowId' | 'batchId' | 'tags'>;
 
-/** A job that runs under the same id does not convert what is asked for. */
+/** A different job is running under the same id. */
 export class JobRunningError extends Error {
   override readonly name = 'JobRunningError';
   constructor(
@@ -69,7 +69,7 @@ export class JobRunningError extends Error {
   }
 }
 
-/** What a running job converts, and whether that has changed since the job uploaded it. */
+/** Input of a running job, and whether the source has changed since its upload. */
 async function readRunning(
   { client, files }: { client: Client; files: FileStore },
   run: { workflowId: string; runId: string },
@@ -77,7 +77,7 @@ async function readRunning(
   const { input, charge } = await readRun(client, run);
   const uri = 'uri' in input.source ? input.source.uri : undefined;
   if (uri === undefined || !charge.source) return { input, isChanged: false };
-  // A client may lack the credentials of its workers: what it can't see counts as unchanged.
+  // A client may lack its workers' credentials: a source that it can't see counts as unchanged.
   if ((await files.look(uri).catch(() => undefined))?.kind !== 'file') return { input, isChanged: false };
   return { input, isChanged: (await sameContent(files, uri, { content: charge.source })) === undefined };
 }
@@ -109,9 +109,9 @@ export class FileConversionClient {
   /**
    * Starts a job and returns at once. The job needs no client to finish.
    *
-   * A job is named by its destination, if it has one and no id is given. One that runs already and converts the same is
-   * returned as it is; what one that has ended left decides what the new one does: see docs/repetition.md.
-   * @throws InvalidRequestError; JobRunningError when another job runs under the id, or the file has changed since.
+   * A job with a destination is named by it unless an id is given. If the same conversion is already running, returns its handle; the
+   * outcome of a finished job decides what the new one does: see docs/repetition.md.
+   * @throws InvalidRequestError; JobRunningError if another job runs under the id, or if the file has changed since.
    */
   async start(request: ConversionRequest, options: JobStartOptions = {}): Promise<ConversionHandle> {
     const { resubmit, again } = options;
@@ -159,7 +159,7 @@ export class FileConversionClient {
     }
   }
 
-  /** Starts another run of a job that has ended, as `planRetry` has planned it. */
+  /** Starts another run of a job that has ended, as planned by `planRetry`. */
   async retry({ workflowId, batchId, tags }: RetriedJob, { input }: Retry): Promise<ConversionHandle> {
     const options = defined({ batchId, tags });
     const start = await this.startOptions(conversionJobType, {
@@ -172,7 +172,7 @@ export class FileConversionClient {
   }
 
   /**
-   * What a batch would do: which files are new or have changed, and what is wrong. Writes nothing, and needs no worker.
+   * Returns what a batch would do: new and changed files, and problems. Writes nothing, and needs no worker.
    * @throws InvalidRequestError; RunFileError
    */
   async planBatch(request: BatchRequest, { signal }: { signal?: AbortSignal } = {}): Promise<PlannedBatch> {
@@ -180,8 +180,8 @@ export class FileConversionClient {
   }
 
   /**
-   * Starts a batch, again if it has ended, and returns at once: of `sources` or a `manifest`, which it plans first, or of
-   * at most 500 `items`. What was delivered before is not converted again. A plan that is refused fails the batch.
+   * Starts a batch, or starts it again if it has ended, and returns at once. It converts `sources` or a `manifest`, which it plans
+   * first, or at most 500 `items`. Files whose results were delivered before are not converted again. A refused plan fails the batch.
    * @throws InvalidRequestError, BatchRunningError
    */
   async startBatch(request: BatchRequest, options: BatchStartOptions = {}): Promise<BatchHandle> {
@@ -189,7 +189,7 @@ export class FileConversionClient {
     return this.startBatchOf(await this.batchStart(request, options));
   }
 
-  /** Starts a batch with the workflow's input, for commands that know what the workers see. @throws as `startBatch` */
+  /** Starts a batch from the workflow's input, for commands that know which files the workers see. @throws as `startBatch` */
   async startPlanned(name: string, input: ConversionBatchInput, options: BatchStartOptions = {}): Promise<BatchHandle> {
     return this.startBatchOf(await this.batchOptions(name, input, options));
   }
@@ -204,7 +204,7 @@ export class FileConversionClient {
   }
 
   /**
-   * The options that `start` starts a job with, for a start by other means, such as a Nexus operation.
+   * Returns the options with which `start` starts a job, for other ways to start it, such as a Nexus operation.
    * @throws InvalidRequestError
    */
   async jobStart(request: ConversionRequest, options: StartOptions = {}) {
@@ -220,7 +220,7 @@ export class FileConversionClient {
   }
 
   /**
-   * The same for a batch as `jobStart` for a job.
+   * Like `jobStart`, for a batch.
    * @throws InvalidRequestError
    */
   async batchStart(request: BatchRequest, options: BatchStartOptions = {}) {
@@ -248,19 +248,19 @@ export class FileConversionClient {
     return { workflowId, taskQueue, ...texts, ...toWorkflowOptions(options, started), args };
   }
 
-  /** Another workflow's result is not to be taken for its own. */
+  /** Rejects an id in use by another type of workflow, whose result must not be taken for the caller's. */
   private async findOf(type: string, workflowId: string) {
     const found = await findWorkflow(this.client, workflowId);
     if (!found || !isOpen(found) || found.type === type) return found;
     throw new InvalidRequestError(`workflowId: ${workflowId} is that of a running ${found.type}.`);
   }
 
-  /** The batch with this name; no request is sent before a method of it is called. */
+  /** Sends no request until a method is called. */
   getBatch(name: string): BatchHandle {
     return new BatchHandle(this.client.workflow.getHandle(name), this.files);
   }
 
-  /** The job with this id; no request is sent before a method of it is called. */
+  /** Sends no request until a method is called. */
   get(workflowId: string): ConversionHandle {
     return new ConversionHandle(this.client.workflow.getHandle(workflowId));
   }

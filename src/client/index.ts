@@ -1,4 +1,4 @@
-/** For programs that start conversions but run none; needs no worker package. */
+/** For programs that start conversions but run no worker; needs no worker package. */
 export { FileConversionClient, JobRunningError } from './file-conversion-client';
 export type { FileConversionClientOptions, JobStartOptions } from './file-conversion-client';
 export type { BatchStartOptions, StartOptions } from './start-options';
@@ -66,7 +66,7 @@ export type {
 } from '../batch/model/state';
 export { defaultTaskQueue } from '../job/names';
 
-// For operators: what the commands of `fileconv` ask of Temporal.
+// For operators: the queries behind the `fileconv` commands.
 export { hasStatus, refusalOf } from '../history/grpc';
 export { inspectJob, NotAConversionJobError, readBatchWaiting } from './operations/inspect-job';
 export type { BatchWaiting, JobInspection } from './operations/inspect-job';

@@ -15,7 +15,7 @@ import { problemOfDuration } from '../job/duration';
 import { conversionModes, onExistingChoices, policies } from '../job/policies';
 
 export const nonEmptyText = z.string().min(1);
-/** A path or URI, which everyone who sees the workflow sees too. */
+/** A path or URI, visible to everyone who can see the workflow. */
 export const fileName = nonEmptyText.refine((uri) => !holdsCredentials(uri), credentialsProblem);
 
 export function formatLike(example: string) {
@@ -56,7 +56,6 @@ const earlierRuns = z.strictObject({
   possiblyChargedExtra: z.int().positive().exactOptional(),
 }) satisfies z.ZodType<EarlierRuns>;
 
-/** Beside an output, of every job or item. */
 export const parametersSchema = z.unknown().superRefine((parameters, context) => {
   const message = parameters === undefined ? undefined : problemOfParameters(parameters);
   if (message !== undefined) context.addIssue({ code: 'custom', message });
@@ -91,16 +90,16 @@ export interface ConversionRequest extends Omit<
 > {
   /** Default: the client's app profile. */
   app?: string;
-  /** A path or a `file:` URI, or what `ConversionJobInput.source` accepts. */
+  /** A path or `file:` URI, or a value of `ConversionJobInput.source`. */
   source: string | ConversionSource;
 }
 
-/** A request that is invalid; the message names the field. */
+/** An invalid request; the message names the field. */
 export class InvalidRequestError extends Error {
   override readonly name = 'InvalidRequestError';
 }
 
-/** @throws InvalidRequestError that begins with `what` cannot be done. */
+/** `what` begins the message. @throws InvalidRequestError */
 export function checkRequest(schema: z.ZodType, request: unknown, what: string): void {
   const { error } = schema.safeParse(request);
   if (!error) return;
@@ -108,7 +107,7 @@ export function checkRequest(schema: z.ZodType, request: unknown, what: string):
   throw new InvalidRequestError(`${what} ${problems.join('; ')}`);
 }
 
-/** What a request says by the fields of a schema, and the rest of it. */
+/** Splits a request into the fields of a schema and the rest. */
 export function splitRequest<Request extends object, Shape>(request: Request, { shape }: { shape: Shape & object }) {
   const isOwn = ([field]: [string, unknown]) => field in shape;
   const fields = Object.entries(request);
@@ -119,13 +118,13 @@ export function splitRequest<Request extends object, Shape>(request: Request, { 
 }
 
 /**
- * Resolves paths here, because the worker has another working directory.
+ * Resolves paths on the client, since the worker has another working directory.
  * @throws InvalidRequestError
  */
 export function toJobInput(request: ConversionRequest, defaultApp: string): ConversionJobInput {
   checkRequest(requestSchema, request, "This conversion can't be started.");
   const { app, source, parameters, destination, ...rest } = request;
-  // In the order to be shown in the Temporal UI.
+  // In the order in which the Temporal UI should show them.
   return {
     app: app ?? defaultApp,
     source: typeof source === 'string' ? { uri: toUri(source) } : source,
@@ -147,7 +146,7 @@ export function newWorkflowId(
   return `convert/${name}-${suffix}`;
 }
 
-/** Converts a path to a URI, and keeps a trailing slash, which marks a folder. */
+/** Converts a path to a URI. Keeps a trailing slash, which marks a folder. */
 export function toUri(pathOrUri: string): string {
   if (/^[a-z][a-z0-9+.-]+:/i.test(pathOrUri) && !/^[a-z]:[\\/]/i.test(pathOrUri)) return pathOrUri;
   const uri = pathToFileURL(path.resolve(pathOrUri)).href;

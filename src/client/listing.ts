@@ -14,7 +14,7 @@ export class Listing {
 
   constructor(private readonly client: Client) {}
 
-  /** Looked up once a minute. If the server does not tell, all are assumed to be there, and the next one asks again. */
+  /** Cached for a minute. If the lookup fails, assumes that they exist, and looks again next time. */
   isListed(): Promise<boolean> {
     if (!this.lookup || this.lookup.validUntil < Date.now()) {
       const isListed = hasSearchAttributes(this.client).catch(() => {
@@ -27,7 +27,7 @@ export class Listing {
   }
 }
 
-/** What a job is listed by, and named in the Temporal UI. */
+/** Search attributes of a job, and its texts in the Temporal UI. */
 export function shownJob(input: ConversionJobInput, grouping?: Grouping) {
   const attributes = startingAttributes(input, grouping);
   return { attributes, staticSummary: jobSummary(input), staticDetails: jobDetails(input) };

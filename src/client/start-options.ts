@@ -6,7 +6,7 @@ import { isTag, maxTags } from '../job/tags';
 import type { Duration } from '../job/policies';
 import { checkRequest, duration, InvalidRequestError } from './job-request';
 
-/** How Temporal starts a batch. Its jobs inherit tags and fairness. */
+/** Options for starting a batch. Its jobs inherit tags and fairness. */
 export interface BatchStartOptions extends WorkflowStart {
   /** If the batch is running: `fail` refuses the start, `attach` returns its handle. Default: `fail`. */
   onRunning?: 'fail' | 'attach';
@@ -17,23 +17,23 @@ interface WorkflowStart {
   startDelay?: Duration;
   versioningOverride?: VersioningOverride;
   /**
-   * To list jobs by (`fileconv job list --tag`): at most 20 texts of 1 to 100 characters, without double quotes and
-   * backslashes. Unencrypted. The namespace needs the search attribute `ConversionTags` for them. Default: none.
+   * Tags by which jobs can be listed (`fileconv job list --tag`): at most 20, of 1 to 100 characters, without double quotes and
+   * backslashes. Unencrypted. The namespace needs the search attribute `ConversionTags`. Default: none.
    */
   tags?: readonly string[];
   /** Default: `{ fairnessKey: app }`; for jobs of a batch also `priorityKey: 4`, below the 3 of other jobs. */
   priority?: Priority;
 }
 
-/** How Temporal starts a job. */
+/** Options for starting a job. */
 export interface StartOptions extends WorkflowStart {
-  /** Default: made of the destination; without one, a new id. Names are left out when the client encrypts payloads. */
+  /** Default: derived from the destination; without one, a new id. Names are left out if the client encrypts payloads. */
   workflowId?: string;
-  /** The batch that the job is listed with. */
+  /** The batch under which the job is listed. */
   batchId?: string;
 }
 
-/** Closed: a name that is not ours, such as `workflowID`, would have a job start beside the one that was meant. */
+/** Strict: a misspelled name such as `workflowID` would start a second job beside the intended one. */
 const schema = z.strictObject({
   workflowId: z.string().min(1).max(1_000).optional(),
   batchId: z.string().optional(),
@@ -41,7 +41,7 @@ const schema = z.strictObject({
   again: z.boolean().optional(),
   onRunning: z.enum(['fail', 'attach']).optional(),
   startDelay: duration.optional(),
-  // As Temporal takes it.
+  // Validated by Temporal.
   versioningOverride: z.unknown().optional(),
   tags: z
     .array(z.string().refine(isTag, 'must be 1 to 100 characters, without double quotes and backslashes'))
@@ -57,7 +57,7 @@ const schema = z.strictObject({
 });
 
 /**
- * The options of Temporal's client.
+ * Converts start options to those of Temporal's client.
  * @throws InvalidRequestError, also for tags in a namespace without their search attribute.
  */
 export function toWorkflowOptions(

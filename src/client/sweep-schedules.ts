@@ -36,7 +36,7 @@ import { hasSearchAttributes } from './operations/search-attributes';
 /** What happens when a sweep is due while the previous one still runs. */
 export type SweepOverlap = 'skip' | 'buffer' | 'cancel';
 
-/** A shorter interval would end before a plan is made. */
+/** With a shorter interval, sweeps would be due before the plan of the previous one is made. */
 const minEveryMs = 10_000;
 const minute = 60_000;
 
@@ -55,7 +55,7 @@ export interface SweepScheduleRequest
   from: string;
   /** Target format. */
   to: string;
-  /** Folder for the results; mirrors the source folders, and is created when missing. */
+  /** Folder for the results; mirrors the source folders, and is created if missing. */
   out: string;
   /** Extension of the result files, without the dot. Default: the format's name up to the first hyphen. */
   extension?: string;
@@ -64,12 +64,12 @@ export interface SweepScheduleRequest
   /** A file modified within this time is left to the next sweep. Default: one minute. */
   settledForMs?: number;
   /**
-   * Folder to which a source is moved once its result is delivered, at the path that it had below `from`. It is in the same store as
-   * `from`. Nothing there is ever replaced: a name that is taken gets a number. Default: sources stay.
+   * Folder to which a source is moved once its result is delivered, at its path relative to `from`. Must be in the same store as
+   * `from`. Never replaces a file: a taken name gets a number. Default: sources stay.
    */
   moveDoneTo?: string;
   /**
-   * The same for a source whose conversion has failed and can't have been charged, with the reason in a file beside it. `fileconv batch
+   * The same for a source whose conversion failed and can't have been charged; a file beside it gives the reason. `fileconv batch
    * retry` moves it back. Default: sources stay.
    */
   moveFailedTo?: string;
@@ -113,7 +113,7 @@ const overlapPolicies = {
   cancel: ScheduleOverlapPolicy.CANCEL_OTHER,
 } as const satisfies Record<SweepOverlap, ScheduleOverlapPolicy>;
 
-/** Memo of each schedule, for lists: the server rewrites cron expressions, and does not list the input. */
+/** Memo of each schedule, for listing: the server rewrites cron expressions and does not list the input. */
 const memoKey = 'conversionSweep';
 const memoSchema = z.object({
   from: z.string(),
@@ -124,7 +124,7 @@ const memoSchema = z.object({
   timeZone: z.string().optional(),
 });
 
-/** A schedule with this name already exists, of any kind. */
+/** A schedule of any kind with this name already exists. */
 export class ScheduleTakenError extends Error {
   override readonly name = 'ScheduleTakenError';
 }
@@ -143,15 +143,15 @@ export interface ListedSweepSchedule {
   note?: string;
   lastRunAt?: Date;
   nextRunAt?: Date;
-  /** How the last sweep ended. Absent if it failed, or while it runs. */
+  /** Result of the last sweep. Absent if it failed, or while it runs. */
   lastResult?: ConversionSweepResult;
-  /** Why the last sweep failed. Absent if it did not, or while it runs. */
+  /** Why the last sweep failed. Absent if it succeeded, or while it runs. */
   lastFailure?: SweepFailure;
-  /** Why the sweep under way can't look for files yet: it tries again by itself. */
+  /** Why the running sweep can't look for files yet; it retries. */
   retrying?: SweepFailure;
 }
 
-/** The code of a sweep's failure; `CANCELLED`, `TERMINATED` or `TIMED_OUT` when it ended so. */
+/** Code of a sweep's failure, or `CANCELLED`, `TERMINATED` or `TIMED_OUT`. */
 export interface SweepFailure {
   code: string;
   message: string;
@@ -171,7 +171,7 @@ export class SweepSchedules {
   }
 
   /**
-   * Creates a schedule, which then needs no client.
+   * Creates a schedule, which needs no client to run.
    * @throws InvalidRequestError, also for a cron expression or time zone unknown to the server; ScheduleTakenError
    */
   async create(request: SweepScheduleRequest): Promise<void> {
@@ -203,7 +203,7 @@ export class SweepSchedules {
       if (error instanceof ScheduleAlreadyRunning) {
         throw new ScheduleTakenError(`There is a schedule ${name} already.`, { cause: error });
       }
-      // The SDK's error for a rejected specification.
+      // The SDK's error for a specification rejected by the server.
       if (error instanceof TypeError) {
         throw new InvalidRequestError(`This schedule can't be made. times: ${error.message}`, { cause: error });
       }
@@ -237,7 +237,7 @@ export class SweepSchedules {
     return (await this.find(name)).description;
   }
 
-  /** How the last sweep went: as of the list. */
+  /** Outcome of the last sweep, as in `list`. */
   async lastSweep(name: string) {
     return this.lastSweepOf((await this.describe(name)).info.recentActions.at(-1));
   }
@@ -279,16 +279,16 @@ export class SweepSchedules {
       }
       return { lastResult: (await handle.result()) as ConversionSweepResult };
     } catch (error) {
-      // The server keeps a sweep for as long as the namespace says.
+      // The server deletes finished sweeps after the namespace's retention period.
       if (error instanceof WorkflowNotFoundError) return {};
       if (error instanceof WorkflowFailedError) return { lastFailure: endOf(error) };
       if (isOfServer(error)) throw error;
-      // It can't be read here: the schedule is listed all the same.
+      // The result can't be read here, for example for lack of a key: list the schedule anyway.
       return {};
     }
   }
 
-  /** Ignores schedules of other workflows. */
+  /** Treats schedules of other workflows as missing. */
   private async find(name: string): Promise<{ handle: ScheduleHandle; description: ScheduleDescription }> {
     const handle = lenient(this.client).schedule.getHandle(name);
     try {
@@ -331,7 +331,6 @@ export function toSweepInput(request: SweepScheduleRequest, defaultApp: string):
   const { own, rest } = splitRequest(request, requestSchema);
   const { from, to, parameters, out, batchFolder, extension, template } = own;
   const { recursive, exclude = [], unconvertible, settledForMs = minute } = own;
-  // Validates the batch settings like those of a batch.
   checkSettings(rest, "This schedule can't be made.");
   const folder = asFolder(spelledUri(from));
   const what = {

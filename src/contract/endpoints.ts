@@ -22,7 +22,7 @@ export type Endpoint = (typeof endpoints)[keyof typeof endpoints];
 
 export const endpointClasses = ['upload', 'submit', 'poll', 'download', 'info'] as const;
 
-/** Endpoints that share a limit; the document says only that some, such as uploads, have a stricter one. */
+/** Endpoints that share a limit; the document only says that some, such as uploads, have a stricter one. */
 export type EndpointClass = (typeof endpointClasses)[number];
 
 const classes: Record<Endpoint, EndpointClass> = {
@@ -56,7 +56,7 @@ export interface RequestData {
   parameters?: Record<string, unknown>;
 }
 
-/** Some servers send numbers as strings. What no number of JavaScript holds exactly is no count, and has no room in Temporal either. */
+/** Some servers send numbers as strings. Numbers that JavaScript can't hold exactly are rejected; Temporal can't store them either. */
 const count = z
   .union([
     z.number(),
@@ -67,7 +67,7 @@ const count = z
   ])
   .pipe(z.number().nonnegative().max(Number.MAX_SAFE_INTEGER));
 
-/** A key that is not required: a value of another type counts as absent, so that the rest can still be read. */
+/** For an optional key: a value of another type counts as absent, so that the rest can still be read. */
 function extra<Value extends z.ZodType>(schema: Value) {
   return schema.optional().catch(undefined);
 }
@@ -77,7 +77,7 @@ const maxIdBytes = 1_024;
 const id = z.string().refine((text) => Buffer.byteLength(text) <= maxIdBytes, `is longer than ${maxIdBytes} bytes`);
 const connector = id.min(1);
 
-/** Some servers write an empty object as an empty list. */
+/** Some servers send an empty object as an empty list. */
 function emptyListAsAbsent(value: unknown): unknown {
   return Array.isArray(value) && value.length === 0 ? undefined : value;
 }
@@ -140,8 +140,8 @@ export const monitorOutputSchema = z.looseObject({
 export const downloadUrlOutputSchema = uploadOutputSchema.extend({ url: extra(z.string()) });
 
 /**
- * One format, as in format/get and convert/formats (beyond the document). `format` is its id in requests, `extension`
- * or `extension-type`; `name` its full name (`Portable Network Graphics`) and `title` a readable one.
+ * One format, as in format/get and convert/formats (beyond the document). `format` is its id in requests, `extension` or
+ * `extension-type`; `name` its full name (`Portable Network Graphics`) and `title` a readable one.
  */
 export const formatSchema = z.looseObject({
   format: z.string(),
@@ -155,7 +155,7 @@ export type Format = z.infer<typeof formatSchema>;
 
 export const formatsOutputSchema = z.looseObject({ formats: z.array(z.union([formatSchema, z.string()])) });
 
-/** Output of convert/graph: whether the input converts to the output, and back (spelt this way by the service). */
+/** Output of convert/graph: whether the input converts to the output, and back. `is_reversable` is the service's spelling. */
 export const graphOutputSchema = z.looseObject({
   is_match: z.boolean().optional(),
   is_reversable: z.boolean().optional(),

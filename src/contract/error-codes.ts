@@ -1,6 +1,6 @@
 /**
- * Every error code of the document ("Errors") and of the pages around it, in one table: its HTTP status, the class that
- * decides how a job reacts, and the message a service sends.
+ * Every error code of the document ("Errors") and of the pages around it, in one table: HTTP status, class, and the message that a
+ * service sends.
  */
 
 /** How a job reacts to codes of this class; see `docs/errors.md`. */
@@ -15,30 +15,30 @@ export type ErrorClass =
   | 'credits'
   /** Too many requests: the job waits the full RETRY-AFTER. */
   | 'rate'
-  /** The service has lost a link of the job: the job uploads again, once, if the source is a file. */
+  /** The service has lost an earlier step of the job: the job uploads again, once, if the source is a file. */
   | 'chain'
   /** The download link has expired: the job requests a new one. */
   | 'expired'
-  /** The service failed. In a completed task nothing was charged, so the task may be submitted again. */
+  /** The service failed. A completed task with this error was not charged, so it may be submitted again. */
   | 'server';
 
 export interface ErrorCodeRow {
   readonly httpStatus: number;
   readonly class: ErrorClass;
-  /** The message a service sends; `[NAME]` stands for the offending key, field or parameter. */
+  /** The message that a service sends; `[NAME]` stands for the offending key, field or parameter. */
   readonly message: string;
   /** The task was not run, so the same request can be sent again without a second charge. */
   readonly provesNothingRan: boolean;
-  /** The service refuses the account or the app, and not one request: the next file would be refused as well. */
+  /** The service refuses the account or the app rather than this request: the next file would be refused as well. */
   readonly refusesAccount?: true;
-  /** What a person can do about it; `[APP]` stands for the app. Absent where the job waits by itself. */
+  /** Remedy for the user; `[APP]` stands for the app. Absent if the job recovers without one. */
   readonly advice?: string;
 }
 
 const checkBaseUrl = "Check that the base URL of app [APP] is the service's (`fileconv config show`).";
 const checkFile = 'Check the file, or choose another format (`fileconv formats`).';
 
-/** What a person can do about the errors of a class: about one job, unless it waits by itself, and about the files of a batch. */
+/** Remedies for the errors of a class: for one job, unless it recovers without one, and for the files of a batch. */
 export const errorClasses: Readonly<Record<ErrorClass, { what: string; advice?: string; adviceOfBatch: string }>> = {
   caller: {
     what: 'The service refused the request',
@@ -81,7 +81,7 @@ export const errorClasses: Readonly<Record<ErrorClass, { what: string; advice?: 
       'Failed conversions are not charged. Try again later; if it is always the same files, tell whoever runs the service.',
   },
 };
-/** For a code that is not listed. */
+/** For codes that are not listed. */
 export const adviceOfOthers = "The code is not a documented one: ask the service's operator.";
 
 function row(httpStatus: number, errorClass: ErrorClass, message: string, provesNothingRan = true): ErrorCodeRow {
@@ -168,7 +168,7 @@ export type KnownErrorCode = keyof typeof table;
 
 export const errorCodes: Readonly<Record<KnownErrorCode, ErrorCodeRow>> = table;
 
-/** The row of a code; undefined if it is not listed. */
+/** Undefined if the code is not listed. */
 export function lookUpErrorCode(code: string): ErrorCodeRow | undefined {
   return Object.hasOwn(table, code) ? table[code as KnownErrorCode] : undefined;
 }

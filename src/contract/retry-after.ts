@@ -1,9 +1,9 @@
-/** 31 days; a longer wait is taken for a mistake of the service, and this long is waited. */
+/** 31 days. A longer wait is taken for a mistake of the service and reduced to this. */
 export const longestRetryAfterSeconds = 31 * 24 * 60 * 60;
 
 /**
- * Parses a RETRY-AFTER header (section "Limits"): integer seconds, or an HTTP date, which some gateways send. Returns
- * whole seconds, rounded up so that the wait is never too short, at most the longest; undefined for anything else.
+ * Parses a RETRY-AFTER header (section "Limits"): seconds, or an HTTP date, which some gateways send. Returns whole seconds, rounded up
+ * so that the wait is never too short, at most the longest; undefined for anything else.
  */
 export function parseRetryAfter(header: string | undefined, nowMs: number): number | undefined {
   const text = header?.trim() ?? '';
@@ -11,7 +11,7 @@ export function parseRetryAfter(header: string | undefined, nowMs: number): numb
   return seconds === undefined ? undefined : Math.min(seconds, longestRetryAfterSeconds);
 }
 
-/** Parses the wait of a FREE_APP_LIMITED, hours in its message that may come without a header. In whole seconds. */
+/** Parses the hours in the message of a FREE_APP_LIMITED, which may come without a header. Returns whole seconds. */
 export function parseHours(message: string): number | undefined {
   const hours = /(?<![\d.-])(\d{1,3}(?:\.\d+)?)\s*hours?\b/i.exec(message)?.[1];
   const seconds = Math.ceil(Number(hours) * 60 * 60);
@@ -21,7 +21,7 @@ export function parseHours(message: string): number | undefined {
 /** Requires the weekday of an HTTP date: `Date.parse` alone would accept many other texts. */
 function secondsUntil(text: string, nowMs: number): number | undefined {
   if (!/^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /.test(text)) return undefined;
-  // The oldest form names no zone, and means the same one.
+  // The oldest form has no zone, but means GMT too.
   const atMs = Date.parse(/ \d{4}$/.test(text) ? `${text} GMT` : text);
   if (Number.isNaN(atMs)) return undefined;
   // A date in the past means no wait: the clocks differ, or the response took long.

@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, createSecretKey, randomBytes, type Ke
 import type { Payload, PayloadCodec } from '@temporalio/common';
 import { temporal } from '@temporalio/proto';
 
-/** The names used in Temporal's own samples, which other tools recognize. */
+/** The names used by Temporal's own samples, which other tools recognize. */
 const encodingName = 'binary/encrypted';
 const metadataKeys = { encoding: 'encoding', keyId: 'encryption-key-id' } as const;
 
@@ -10,7 +10,7 @@ const cipherName = 'aes-256-gcm';
 const nonceBytes = 12;
 const tagBytes = 16;
 
-/** A payload that this process can't decrypt. The message names a remedy in the settings; no stack trace is needed. */
+/** A payload that this process can't decrypt. The message names a remedy in the settings, so the stack trace is left out. */
 export class DecryptionError extends Error {
   override readonly name = 'DecryptionError';
   readonly code = 'DECRYPTION_FAILED';
@@ -25,11 +25,11 @@ export class DecryptionError extends Error {
 }
 
 /**
- * Encrypts payloads with AES-256-GCM under the current key, and decrypts them with the key that encrypted them; passes
- * unencrypted ones through. Without keys it encrypts nothing, and explains why it can't decrypt.
+ * Encrypts payloads with AES-256-GCM under the current key, and decrypts them with the key that encrypted them; passes unencrypted ones
+ * through. Without keys it encrypts nothing, and explains why it can't decrypt.
  *
- * Data of an encrypted payload: nonce (12 random bytes), the encrypted protobuf of the whole original payload, tag (16
- * bytes). No additional data is authenticated, because a codec server receives payloads without their workflow.
+ * Data of an encrypted payload: nonce (12 random bytes), the encrypted protobuf of the whole original payload, tag (16 bytes). No
+ * additional data is authenticated, because a codec server receives payloads without their workflow.
  */
 export class EncryptionCodec implements PayloadCodec {
   constructor(private readonly keys: EncryptionKeys | undefined) {}
@@ -106,7 +106,7 @@ function unreadable(id: string): DecryptionError {
   );
 }
 
-/** Sanitized: anyone who may write to the server controls this text. */
+/** Sanitized, because anyone who may write to the server controls this text. */
 function printableId(id: string): string {
   return id.replace(/[^A-Za-z0-9._-]/g, '?').slice(0, 64);
 }
@@ -123,7 +123,7 @@ export interface EncryptionKeys {
   byId: ReadonlyMap<string, KeyObject>;
 }
 
-/** A text without valid keys; the message never contains it. */
+/** A text without valid keys; the message never contains the text. */
 export class EncryptionKeyError extends Error {
   override readonly name = 'EncryptionKeyError';
 }
@@ -133,10 +133,10 @@ const keyBytes = 32;
 const idPattern = /^[A-Za-z0-9._-]{1,64}$/;
 
 /**
- * Parses keys: `id:base64` each, separated by white space, the current one first. To rotate: put a new key before the
- * others, restart every process, and keep the old keys as long as a history written with them exists.
+ * Parses keys: `id:base64` each, separated by white space, the current one first. To rotate: put a new key before the others, restart
+ * every process, and keep the old keys as long as a history written with them exists.
  *
- * @throws EncryptionKeyError when there is no key, or an invalid one.
+ * @throws EncryptionKeyError if there is no key, or an invalid one.
  */
 export function parseEncryptionKeys(text: string | undefined): EncryptionKeys {
   const byId = new Map<string, KeyObject>();
@@ -154,7 +154,7 @@ export function parseEncryptionKeys(text: string | undefined): EncryptionKeys {
 function parseKey(entry: string, name: string): [string, KeyObject] {
   const colon = entry.indexOf(':');
   const id = entry.slice(0, Math.max(colon, 0));
-  // Without a colon, the whole entry may be a key: the message repeats none of it.
+  // Without a colon, the whole entry may be a key, so the message does not repeat it.
   if (!idPattern.test(id)) {
     throw new EncryptionKeyError(
       `${name} does not begin with an id and a colon, such as 2026-11: (letters, digits, ".", "_" and "-")`,

@@ -1,4 +1,4 @@
-/** Encryption of payloads: the data converter of clients and workers, and what a codec server of your own needs. */
+/** Encryption of payloads: the data converter of clients and workers, and the parts for a codec server of your own. */
 export { createEncryptedDataConverter, createPlainDataConverter } from './data-converter';
 export { DecryptionError, EncryptionCodec, EncryptionKeyError, parseEncryptionKeys } from './encryption-codec';
 export type { EncryptionKeys } from './encryption-codec';

@@ -3,7 +3,7 @@ import { temporal } from '@temporalio/proto';
 
 const { Payloads } = temporal.api.common.v1;
 
-/** Parses payloads from protobuf JSON, with bytes in base64. Undefined when the body is not valid. */
+/** Parses payloads from protobuf JSON, with bytes in base64. Undefined if the body is invalid. */
 export function readPayloads(body: unknown): Payload[] | undefined {
   if (typeof body !== 'object' || body === null || !('payloads' in body)) return undefined;
   try {

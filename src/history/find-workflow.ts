@@ -8,7 +8,7 @@ import { defaultPayloadConverter, type Payload, WorkflowNotFoundError } from '@t
 import { isOfServer } from './grpc';
 import { decodePayloads, withMessages } from './payloads';
 
-/** As the SDK's, and the failures of pending activities can be read also where they are encrypted. */
+/** Like the SDK's `describe`, but also decodes failures of pending activities. */
 export async function describeWorkflow(
   workflow: Pick<WorkflowHandle, 'describe' | 'client'>,
 ): Promise<WorkflowExecutionDescription> {
@@ -20,7 +20,7 @@ export async function describeWorkflow(
   return description;
 }
 
-/** Undefined when Temporal knows no such workflow; its latest run when `runId` is absent. A memo that can't be read here is null. */
+/** Undefined if Temporal knows no such workflow. Without `runId`, the latest run. A memo that can't be decoded is null. */
 export async function findWorkflow(
   client: Client,
   workflowId: string,
@@ -35,7 +35,7 @@ export async function findWorkflow(
   }
 }
 
-/** Reads null where a payload can't be read here. The SDK otherwise reads no list, and no description, in which one can't. */
+/** A client that decodes unreadable payloads to null. With the SDK's own, one such payload makes a whole list or description fail. */
 export function lenient({ connection, options: { namespace, loadedDataConverter } }: Client): Client {
   const read = async (payload: Payload) => {
     const [value] = await decodePayloads(loadedDataConverter, [payload]).catch(() => [null]);
@@ -48,12 +48,11 @@ export function lenient({ connection, options: { namespace, loadedDataConverter 
   return new Client({ connection, namespace, dataConverter: { payloadCodecs: [codec] } });
 }
 
-/** A reset and a continue-as-new keep it; a later workflow under the same id has another. */
+/** Stays the same after a reset or continue-as-new; a later workflow under the same id has another. */
 export function firstRunOf({ raw }: WorkflowExecutionDescription): string | undefined {
   return raw.workflowExecutionInfo?.firstRunId ?? undefined;
 }
 
-/** The first argument that a workflow was started with. */
 export async function readStartInput(
   { options, workflowService }: Pick<WorkflowClient, 'options' | 'workflowService'>,
   { workflowId, runId }: { workflowId: string; runId?: string | undefined },

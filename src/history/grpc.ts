@@ -1,6 +1,6 @@
 import { isGrpcServiceError, ServiceError, type Client } from '@temporalio/client';
 
-/** By their codes: the enum of gRPC statuses is in a package that we do not depend on. */
+/** Indexed by code: the enum of gRPC statuses is in a package that we do not depend on. */
 const statuses = [
   ...(['OK', 'CANCELLED', 'UNKNOWN', 'INVALID_ARGUMENT', 'DEADLINE_EXCEEDED', 'NOT_FOUND'] as const),
   ...(['ALREADY_EXISTS', 'PERMISSION_DENIED', 'RESOURCE_EXHAUSTED', 'FAILED_PRECONDITION', 'ABORTED'] as const),
@@ -9,7 +9,7 @@ const statuses = [
 const nameOf: Readonly<Record<number, GrpcStatus>> = statuses;
 type GrpcStatus = (typeof statuses)[number];
 
-/** How Temporal's server refused a request, also where the SDK wraps its answer; undefined for other errors. */
+/** How Temporal's server refused a request, also if the SDK wraps the response; undefined for other errors. */
 export function refusalOf(error: unknown): { status: GrpcStatus; reason: string } | undefined {
   const refusal = isGrpcServiceError(error) ? error : (error as { cause?: unknown } | undefined)?.cause;
   if (!isGrpcServiceError(refusal)) return undefined;
@@ -17,7 +17,7 @@ export function refusalOf(error: unknown): { status: GrpcStatus; reason: string 
   return { status: nameOf[code] ?? 'UNKNOWN', reason: details === '' ? message : details };
 }
 
-/** Not of what the server has answered, such as a payload that can't be read. */
+/** False for errors in a response that did arrive, such as a payload that can't be decoded. */
 export function isOfServer(error: unknown): boolean {
   return error instanceof ServiceError || isGrpcServiceError(error);
 }

@@ -15,19 +15,16 @@ import { activityNames } from '../job/names';
 import { recallingRunBefore } from '../job/run-before';
 import { decodeFailure, decodePayloads, type History } from './payloads';
 
-/** What the history of one run of a job tells of its charges; needs no worker. */
+/** What the history of one run of a job says about charges; needs no worker. */
 export interface JobHistory {
   input: ConversionJobInput;
-  /** The run that was reset to make this one, as long as this one has submitted nothing since: that one tells what was paid. */
+  /** The run that was reset to make this one, until this one submits: its history tells what was paid. */
   resetFrom?: string;
-  /** What the run before it has decided, once it is known. */
+  /** Decision about the previous run, once it is made. */
   recalled?: RecallJobResult['kind'];
-  /**
-   * What the service may have charged, in this run and in the earlier ones named in its input; with what was uploaded,
-   * when the input asked for it.
-   */
+  /** What the service may have charged, in this run and in the earlier ones named in its input; with the uploaded content, if known. */
   charge: EarlierRuns;
-  /** Requests of the steps that have ended: at least as many were sent. */
+  /** Requests of the steps that have ended: a lower bound. */
   requests: number;
   result?: ConversionJobResult;
   isOver: boolean;
@@ -44,14 +41,13 @@ interface Step {
   activity: string;
 }
 
-/** Reads the history of one run of a job. */
 export async function readJobHistory(events: History['events'], converter: LoadedDataConverter): Promise<JobHistory> {
   const reader = new HistoryReader(converter);
   for (const event of events ?? []) await reader.read(event);
   return reader.history();
 }
 
-/** What a run of a job did, of its whole history. */
+/** Fetches and reads the whole history of a run. */
 export async function readRun(
   client: Client,
   { workflowId, runId }: { workflowId: string; runId: string },
@@ -76,7 +72,7 @@ class HistoryReader {
 
   history(): JobHistory {
     if (!this.input) throw new TypeError('a history without its first event');
-    // A submit may be in flight if it was open when the job was ended from outside.
+    // A submit that was pending when the job was ended from outside may have been sent.
     const submit = [...this.open.values()].find(({ activity }) => activity === activityNames.convertFile);
     if (submit && this.isOver) this.submitted(undefined);
     const source = this.result?.source ?? this.source;
@@ -146,7 +142,7 @@ class HistoryReader {
     return step;
   }
 
-  /** `taskId` is absent when the outcome is unknown. */
+  /** `taskId` is absent if the outcome is unknown. */
   private submitted(taskId: string | undefined): void {
     this.resetFrom = undefined;
     if (taskId === undefined) this.charge.unknown();
@@ -196,7 +192,7 @@ class HistoryReader {
   }
 }
 
-/** The workflow's own reading of failures: which ones prove that nothing ran. */
+/** Reads failures as the workflow does: which of them prove that nothing ran. */
 function readStepFailure(error: Error | undefined): StepFailure {
   if (error instanceof TimeoutFailure) {
     return { reaction: readFence(error.lastHeartbeatDetails) ? 'outcomeUnknown' : 'fail', isOfTask: false };

@@ -1,7 +1,7 @@
 import type { WorkflowHandle } from '@temporalio/client';
 import { StorageDriverClaim, type LoadedDataConverter, type Payload } from '@temporalio/common';
 
-/** What Temporal's server stores of values and errors, read and written outside of the SDK's own calls. */
+/** Encodes and decodes values and errors as Temporal stores them, outside of the SDK's own calls. */
 
 export type History = Awaited<ReturnType<WorkflowHandle['fetchHistory']>>;
 type Failure = Parameters<LoadedDataConverter['failureConverter']['failureToError']>[0];
@@ -26,7 +26,7 @@ export async function decodeFailure(
   return converter.failureConverter.failureToError(await readable(converter, failure), converter.payloadConverter);
 }
 
-/** Messages that a data converter has encoded, of this failure and its causes; for one that can't be read here, why. */
+/** Decodes the messages of a failure and its causes; a message that can't be decoded is replaced by the reason. */
 export async function withMessages(converter: LoadedDataConverter, failure: Failure): Promise<Failure> {
   const { encodedAttributes, cause } = failure;
   const [attributes] = encodedAttributes
@@ -65,7 +65,7 @@ async function decode(converter: LoadedDataConverter, payloads: Payloads): Promi
 
 const referenceType = 'temporal.api.sdk.v1.ExternalStorageReference';
 
-/** The payload itself, if this one only refers to external storage. */
+/** Resolves a payload that refers to external storage. */
 async function fetchStored({ externalStorage }: LoadedDataConverter, payload: Payload): Promise<Payload> {
   if (!externalStorage || Buffer.from(payload.metadata?.['messageType'] ?? []).toString() !== referenceType)
     return payload;

@@ -13,42 +13,39 @@ import type {
 } from './types';
 import type { NoticeType } from './names';
 
-/** Inputs and results of the job activities, shared by the workflows and the implementations. */
-
 export interface RecallJobInput {
-  /** What is asked for now. */
+  /** The current request. */
   job: Pick<ConversionJobInput, 'app' | 'source' | 'output' | 'input' | 'parameters' | 'destination'>;
   recall: Recall;
-  /** By a batch's ledger, for when the history of that run is gone. */
+  /** From a batch's ledger, in case the history of that run is gone. */
   known?: EarlierRuns;
 }
 
-/** What the last run decides: a result of before, a failure of before, or a start that knows what was left. */
+/** `done` and `keep`: the job ends with this earlier result or failure. `start`: it runs, knowing the state left by the last run. */
 export type RecallJobResult =
   | { kind: 'done'; outcome: JobOutcome }
   | { kind: 'keep'; outcome: JobOutcome }
   | { kind: 'start'; earlier?: EarlierRuns; replaces?: ConversionJobInput['replaces'] };
 
-/** What each step of a job is told of its waits for a person. Times are milliseconds since the epoch. */
+/** How a step handles waits for a person. Times are milliseconds since the epoch. */
 export interface Parking {
-  /** Set while the job is parked: another refusal of this kind then means "not yet", until the deadline. */
+  /** Set while the job is parked: another refusal of this kind means "not yet", until the deadline. */
   parked?: {
     reason: ParkReason;
-    /** Code of the refusal. */
     code: string;
     message: string;
-    /** The deadline, and time of the last attempt. */
+    /** The deadline, and the time of the last attempt. */
     until: number;
-    /** Somebody has said that the app is ready. Absent: waits first. */
+    /** The app was said to be ready: send at once. Absent: wait first. */
     asksAtOnce?: true;
   };
   /** When the app was last said to be ready: older refusals are outdated. */
   readyAt?: number;
-  /** A refused account parks the job. Absent: it fails the job, unless the conversion is paid for. */
+  /** A refused account parks the job. Absent: it fails the job, unless the conversion has been paid for. */
   parksRefused?: true;
 }
 
-/** What a result has to pass before it gets its name, beside what its bytes tell. Absent: nothing. */
+/** Check of a result before it gets its name, in addition to its bytes. Absent: no further check. */
 interface Checking {
   check?: ResultCheck;
 }
@@ -61,9 +58,9 @@ export interface UploadFileInput extends Parking, Checking {
   onExisting: OnExisting;
   /** As in the job's input. */
   replaces?: ConversionJobInput['replaces'];
-  /** Another job's upload: used as it is if the file is still the same. */
+  /** Another job's upload: reused if the file is unchanged. */
   upload?: SharedUpload;
-  /** From the job's first upload. */
+  /** Host of the worker that made the job's first upload. */
   host?: string;
 }
 
@@ -74,7 +71,7 @@ export type UploadFileResult =
       connector: string;
       bytes: number;
       source?: SourceContent;
-      /** Whose worker uploaded. Absent: no destination, or all workers see the same files. */
+      /** Host of the worker that uploaded. Absent: no destination, or all workers see the same files. */
       host?: string;
       warnings?: Record<string, string>;
       requests: number;
@@ -89,18 +86,17 @@ export interface ConvertFileInput extends Parking, Checking {
   parameters?: ConversionParameters;
   destination?: string;
   onExisting: OnExisting;
-  /** As in the job's input. */
   replaces?: ConversionJobInput['replaces'];
-  /** Absent: the service responds once it has accepted the conversion. */
+  /** Absent: the service responds as soon as it has accepted the conversion. */
   mode?: 'sync';
-  /** A conversion of a kind that the worker knows to be quick is awaited, too, and asked for no later than so long after its submit. */
+  /** If the worker knows this kind of conversion to be quick, it awaits the end, and polls at the latest this long after the submit. */
   awaitsMs?: number;
   /**
-   * The run in which the job began. In another run it has been reset, also while this activity was pending: it does not
+   * The run in which the job began. In a different run the job has been reset, perhaps while this activity was pending, and does not
    * know what it has submitted since.
    */
   originalRunId?: string;
-  /** Space for the result: an estimate. Absent: unknown. */
+  /** Estimated size of the result. Absent: unknown. */
   neededBytes?: number;
   /** From the upload. */
   host?: string;
@@ -123,9 +119,9 @@ export interface AcceptedSubmit {
   skipped: false;
   report: TaskReport;
   requests: number;
-  /** How long after the submit its end was awaited in vain; 0: the service is to be asked at once. Absent: it was not awaited. */
+  /** How long after the submit a quick conversion was awaited without a result; 0: poll at once. Absent: it was not awaited. */
   notYetMs?: number;
-  /** The service was asked for a callback, which has not come to the step that submits. */
+  /** A callback was requested, and the submit step has not received it. */
   callback?: true;
   /** The job was reset, and may have submitted before. */
   afterReset?: true;
@@ -141,12 +137,12 @@ export interface CheckTaskInput extends Parking {
   output: string;
   /** Milliseconds since the epoch. */
   submittedAt: number;
-  /** After the submit; absent: learned from conversions of the same formats. */
+  /** Counted from the submit. Absent: learned from conversions of the same formats. */
   firstCheckAfterMs?: number;
   /** As in the submit's result. */
   notYetMs?: number;
   maxCheckIntervalMs: number;
-  /** A callback has just told of the end. */
+  /** A callback has just reported the end. */
   isCalled?: true;
   /** The task id came from a callback, so the service may not know it. */
   fromCallback?: true;
@@ -155,7 +151,7 @@ export interface CheckTaskInput extends Parking {
 }
 
 export interface CheckTaskResult {
-  /** Not finished only for a job that was parked: the service answers again. */
+  /** Unfinished only for a parked job: the service accepts its requests again. */
   report: TaskReport;
   requests: number;
 }
@@ -167,15 +163,13 @@ export interface DownloadFileInput extends Parking, Checking {
   output: string;
   destination: string;
   onExisting: OnExisting;
-  /** As in the job's input. */
   replaces?: ConversionJobInput['replaces'];
-  /** Size of what did not fit before. */
+  /** Size of the result that did not fit in an earlier attempt. */
   neededBytes?: number;
-  /** The task is an earlier run's, which may have delivered the result. */
+  /** The task belongs to an earlier run, which may have delivered the result. */
   isEarlier?: true;
-  /** This run may have delivered the result. A file with the same bytes counts as this job's. */
+  /** This run may have delivered the result: a file with the same bytes counts as this job's. */
   mayBeDelivered?: true;
-  /** From the upload. */
   host?: string;
 }
 
@@ -184,7 +178,7 @@ export type DownloadFileResult =
   | {
       skipped: false;
       file: OutputFile;
-      /** Why the result has not passed its check: then the file is beside the destination. */
+      /** Why the result failed its check; the file is then beside the destination. */
       suspect?: string;
       warnings?: Record<string, string>;
       requests: number;
@@ -198,38 +192,37 @@ export interface DiscardDownloadInput {
   host?: string;
 }
 
-/** Heartbeat of a submit just before its first byte: from here on its outcome may be unknown. */
+/** Heartbeat of a submit just before its first byte: from here on, its outcome may be unknown. */
 export interface SendingFence {
   phase: 'sending';
   callback?: true;
-  /** As in the result. */
   afterReset?: true;
 }
 
-/** The fence in unvalidated heartbeat details; undefined when there is none. */
+/** Reads the fence from unvalidated heartbeat details; undefined if there is none. */
 export function readFence(details: unknown): SendingFence | undefined {
   const fence = details as Partial<SendingFence> | null | undefined;
   return fence?.phase === 'sending' ? { ...fence, phase: 'sending' } : undefined;
 }
 
-/** Heartbeat of a submit that was accepted, and awaits the end of the conversion: nothing about it is unknown. */
+/** Heartbeat of an accepted submit that awaits the end of the conversion: its outcome is known. */
 export interface AwaitingHeartbeat {
   phase: 'awaiting';
   accepted: AcceptedSubmit;
 }
 
-/** The accepted submit in unvalidated heartbeat details; undefined when there is none. */
+/** Reads the accepted submit from unvalidated heartbeat details; undefined if there is none. */
 export function readAccepted(details: unknown): AcceptedSubmit | undefined {
   const heartbeat = details as Partial<AwaitingHeartbeat> | null | undefined;
   return heartbeat?.phase === 'awaiting' ? heartbeat.accepted : undefined;
 }
 
-/** In the details of every heartbeat after a failed attempt: a deadline that passes later does not hide why. */
+/** Part of every heartbeat after a failed attempt, so that a later deadline does not hide the reason. */
 export interface LastFailure {
   last?: string;
 }
 
-/** The last failure in unvalidated heartbeat details; undefined when there is none. */
+/** Reads the last failure from unvalidated heartbeat details; undefined if there is none. */
 export function readLast(details: unknown): string | undefined {
   return (details as LastFailure | null | undefined)?.last;
 }
@@ -244,7 +237,7 @@ export interface ConversionActivities {
   'conversion.discardDownload'(input: DiscardDownloadInput): Promise<void>;
 }
 
-/** How a job reacts to a failed activity; decided by the activity, which knows the error table. */
+/** How a job reacts to a failed activity. The activity decides, since it knows the error table. */
 export const jobReactions = [
   'fail',
   'uploadAgain',
@@ -257,7 +250,7 @@ export const jobReactions = [
 ] as const;
 export type JobReaction = (typeof jobReactions)[number];
 
-/** Source of the failure: the task itself, a request that the service answered, or only the worker. */
+/** Whether the failure comes from the task itself, from a request that the service answered, or only from the worker. */
 export type FailureOrigin = 'task' | 'request' | 'worker';
 
 /** First detail of every activity's `ApplicationFailure`. */
@@ -275,21 +268,20 @@ export interface ActivityFailureDetails {
   httpStatus?: number;
   endpoint?: string;
   taskId?: string;
-  /** Size of what did not fit at the destination. */
+  /** Size of the result that did not fit at the destination. */
   neededBytes?: number;
   /** Requests sent by all attempts. */
   requests?: number;
-  /** The service was asked for a callback. */
+  /** A callback was requested. */
   callback?: true;
-  /** Set by a plan: what the worker is configured to tell. */
+  /** Set by a plan: the events that the worker is configured to send. */
   notifies?: readonly NoticeType[];
 }
 
-/** Our own codes: types of failures that do not come from a response of the service. */
+/** Our own codes: types of failures that no response of the service reports. */
 export const failureCodes = {
-  /** The submit may have run, and no response tells. */
+  /** The submit may have run, and no response tells whether it did. */
   outcomeUnknown: 'OUTCOME_UNKNOWN',
-  /** The service answers "not yet". */
   notFinished: 'CONVERSION_NOT_FINISHED',
   /** The task completed without an error, but its output is not successful. */
   unknownOutputStatus: 'UNKNOWN_OUTPUT_STATUS',
@@ -300,15 +292,15 @@ export const failureCodes = {
   invalidJob: 'INVALID_JOB',
   invalidBatch: 'INVALID_BATCH',
   invalidSweep: 'INVALID_SWEEP',
-  /** Only when a job is retried. */
+  /** Only if a job is retried. */
   sourceChanged: 'SOURCE_CHANGED',
-  /** A result was delivered, and is neither at its destination nor at the service any more. */
+  /** The result was delivered, but is gone from its destination and from the service. */
   resultGone: 'RESULT_GONE',
-  /** It was delivered beside its destination, since it has not passed its check. */
+  /** The result failed its check and was delivered beside its destination. */
   resultSuspect: 'RESULT_SUSPECT',
-  /** The worker can't do the check that the job asks for. */
+  /** The worker does not support the check that the job asks for. */
   checkUnavailable: 'CHECK_UNAVAILABLE',
-  /** A check came to no end, which says nothing of the result. */
+  /** The check did not finish, which says nothing about the result. */
   checkNotRun: 'CHECK_NOT_RUN',
   /** Another job writes to the destination. */
   destinationTaken: 'DESTINATION_TAKEN',
@@ -319,9 +311,9 @@ export const failureCodes = {
   /** The app has used up its share of the worker's activity slots. */
   slotsTaken: 'SLOTS_TAKEN',
   unknownApp: 'UNKNOWN_APP',
-  /** The file or the function with the app's token gives none. */
+  /** The configured file or function provides no token for the app. */
   tokenUnreadable: 'TOKEN_UNREADABLE',
-  /** The listener has not accepted a notice, or this worker knows of none. */
+  /** The listener has not accepted a notice, or this worker has no listener configured. */
   noticeNotSent: 'NOTICE_NOT_SENT',
   /** A bug in this library. */
   unexpected: 'UNEXPECTED',

@@ -1,11 +1,11 @@
 import type { OnUnknownOutcome } from './policies';
 
-/** The content that was uploaded. */
+/** The uploaded content. */
 export interface SourceContent {
   bytes: number;
   /** Lower-case hexadecimal. */
   sha256: string;
-  /** Stamp of the file at that time; the file is unmodified while it is the same. Absent where the store has none. */
+  /** Stamp of the file at that time: while it is the same, the file is unmodified. Absent if the store has none. */
   stamp?: string;
 }
 
@@ -18,46 +18,46 @@ export interface SourceContent {
 export const charges = ['no', 'maybe', 'yes'] as const;
 export type Charge = (typeof charges)[number];
 
-/** What earlier runs of a job left behind at the service. */
+/** State left at the service by earlier runs of a job. */
 export interface EarlierRuns {
   charge: Charge;
-  /** The accepted task, present exactly when `charge` is `yes`: it is fetched before anything is submitted. */
+  /** The accepted task, present exactly if `charge` is `yes`: it is fetched before anything is submitted. */
   taskId?: string;
-  /** What was uploaded for that task, where known. */
+  /** The content uploaded for that task, if known. */
   source?: SourceContent;
-  /** Price of that task, if a run of the batch has told it: no other tells it again. */
+  /** Price of that task, if a run of the batch has reported it; no other run reports it again. */
   vcredits?: number;
-  /** The task's result was delivered and has since gone: it is fetched, or nothing is done. */
+  /** The task's result was delivered and is gone: it is fetched, or nothing is done. */
   delivered?: true;
-  /** The task's result was delivered beside its destination, for it has not passed its check: nothing is owed, and nothing sent. */
+  /** The task's result failed its check and was delivered beside its destination: nothing is left to pay or to send. */
   suspect?: true;
-  /** Conversions that may have been charged beside the one of `charge`. Absent: none. Never reset. */
+  /** Conversions that may have been charged in addition to the one of `charge`. Absent: none. Never reset. */
   possiblyChargedExtra?: number;
 }
 
-/** Rules for a conversion that is asked for again. */
+/** Rules for a repeated conversion. */
 export interface RepetitionRules {
-  /** For conversions that may have been charged and have nothing to fetch: `fail` sends nothing. */
+  /** For conversions that may have been charged and have no task to fetch: `fail` sends nothing. */
   onUnknownOutcome: OnUnknownOutcome;
-  /** Convert whatever is known. */
+  /** Converts in any case. */
   again?: boolean | undefined;
 }
 
 /**
- * What to do when a conversion is asked for again.
+ * How to handle a repeated conversion.
  *
- * `done`: it was delivered, whatever became of the result since. `keep`: send nothing; the outcome stays. `fetch`: wait
- * for the accepted task and download its result; if the service has lost the task, decide as for an unknown outcome.
- * `convert`: upload and submit; `isMarked`: an earlier submit is still open, and may have been charged too.
+ * `done`: the result was delivered, even if it is gone now. `keep`: send nothing; the outcome stays. `fetch`: wait for the accepted
+ * task and download its result; if the service has lost the task, decide as for an unknown outcome. `convert`: upload and submit;
+ * `isMarked`: an earlier submit may have been charged too.
  */
 export type Repetition =
   { kind: 'done' } | { kind: 'keep' } | { kind: 'fetch' } | { kind: 'convert'; isMarked: boolean };
 
 /**
- * Decides about a conversion that is asked for again, whoever asks: see docs/repetition.md.
+ * Decides how to handle a repeated conversion, for every caller: see docs/repetition.md.
  *
  * @param left by the last job, with `delivered` if its result was delivered.
- * @param isSameContent the source and the options are those of the earlier job. A changed one is another conversion.
+ * @param isSameContent source and options are those of the earlier job. If they changed, it is another conversion.
  */
 export function decideRepetition(
   { charge, taskId, delivered, suspect }: EarlierRuns,
@@ -73,9 +73,9 @@ export function decideRepetition(
 
 /** Tracks what the submits of a job may have cost, over all its runs. */
 export class ChargeLedger {
-  /** Submits of this run, and the last of an earlier one, that may have been charged and have nothing to fetch. */
+  /** Submits of this run and the last of an earlier run that may have been charged and have no task to fetch. */
   private open = 0;
-  /** The job was reset: a submit that this ledger has not seen may have been charged. */
+  /** The job was reset: a submit unknown to this ledger may have been charged. */
   private hasUnseen = false;
   private current: Charge = 'no';
   private task: string | undefined;
@@ -100,7 +100,7 @@ export class ChargeLedger {
     return this.task;
   }
 
-  /** Conversions that may have been charged beside the one of `charge`. */
+  /** Conversions that may have been charged in addition to the one of `charge`. */
   get possiblyChargedExtra(): number {
     return this.extra;
   }
@@ -114,12 +114,12 @@ export class ChargeLedger {
     this.task = taskId;
   }
 
-  /** A submit was sent, and its outcome is unknown. */
+  /** The outcome of a submit is unknown. */
   unknown(): void {
     this.submit('maybe');
   }
 
-  /** A callback and the service's answer resolved the last submit. */
+  /** The last submit's outcome is now known, by a callback and the service's answer. */
   resolved(taskId: string): void {
     this.current = 'yes';
     this.task = taskId;
@@ -131,7 +131,7 @@ export class ChargeLedger {
     this.task = undefined;
   }
 
-  /** The service no longer knows the task: it was charged, and there is nothing to fetch. */
+  /** The service no longer knows the task: it was charged, and its result can't be fetched. */
   lost(): void {
     if (this.current !== 'no' && !this.isDelivered) this.open += 1;
     this.isDelivered = false;
@@ -139,7 +139,6 @@ export class ChargeLedger {
     this.task = undefined;
   }
 
-  /** A submit that this ledger has not seen may have been charged. */
   foundOpen(): void {
     this.hasUnseen = true;
   }

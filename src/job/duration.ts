@@ -3,7 +3,7 @@ const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-/** As Temporal's SDK reads them. */
+/** The units that Temporal's SDK accepts. */
 const units: readonly (readonly [RegExp, number])[] = [
   [/^(milliseconds?|msecs?|ms)?$/, 1],
   [/^(seconds?|secs?|s)$/, second],
@@ -14,7 +14,7 @@ const units: readonly (readonly [RegExp, number])[] = [
   [/^(years?|yrs?|y)$/, 365.25 * day],
 ];
 
-/** Milliseconds of a number of them, or of text such as `10 minutes`; NaN for anything else. */
+/** Milliseconds from a number of milliseconds or text such as `10 minutes`; NaN for anything else. */
 export function durationMs(value: unknown): number {
   if (typeof value !== 'string') return typeof value === 'number' ? value : Number.NaN;
   const [, amount, unit = ''] = /^(-?\d*\.?\d+) *([a-z]*)$/i.exec(value) ?? [];
@@ -24,7 +24,7 @@ export function durationMs(value: unknown): number {
 
 const longestYears = 100;
 
-/** Why a value is no duration of a policy; undefined if it is one. */
+/** Why a value is not a valid policy duration; undefined if it is. */
 export function problemOfDuration(value: unknown): string | undefined {
   const milliseconds = durationMs(value);
   if (milliseconds > 0 && milliseconds <= longestYears * 365.25 * day) return undefined;

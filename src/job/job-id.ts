@@ -4,12 +4,12 @@ const longestPart = 80;
 
 interface Placed {
   source: ConversionSource;
-  /** Where the result goes; for a folder, with a slash at its end, the source's name counts too. */
+  /** Where the result goes; for a folder (ending with a slash), the id also depends on the source. */
   destination: string;
 }
 
 /**
- * The id of the job that makes the result at a destination, whoever asks for it, so that one is made at a time:
+ * The id of the job that writes to a destination. It does not depend on the caller, so only one such job runs at a time:
  * `invoices/invoice-17.pdf-9a1c3f2a91c04bd7`. Ids are never encrypted: `isHidden` leaves the names out.
  *
  * @param options.number from 2, for another source whose result gets a number in its name (`onExisting: 'rename'`).
@@ -30,8 +30,8 @@ export function jobIdOf(
 }
 
 /**
- * The destination of a job whose id has a number, `report%20(1).pdf` for 2: a running job is to find its own place free. In a
- * folder, the result gets its number when it is there.
+ * The destination of a job whose id has a number, `report%20(1).pdf` for 2, so that concurrent jobs do not compete for a name. In a
+ * folder, the number is only added on delivery.
  */
 export function numberedDestination(destination: string, number: number): string {
   if (number === 1) return destination;
@@ -46,7 +46,7 @@ function readable(name: string): string {
     .join('');
 }
 
-/** FNV-1a of 64 bits: a workflow has no `node:crypto`. */
+/** 64-bit FNV-1a: workflow code has no `node:crypto`. */
 function digest(text: string): string {
   let hash = 0xcbf29ce484222325n;
   for (const character of text) {

@@ -28,7 +28,7 @@ export function outcomeOfResult(result: ConversionJobResult): JobOutcome {
   });
 }
 
-/** The part of a failed job's end that a batch keeps. Without `charge`, only the history tells what may be charged. */
+/** The part of a failed job's end that a batch keeps. Without `charge`, only the history tells whether it may be charged. */
 export function outcomeOfFailure(cause: unknown): JobOutcome {
   if (cause instanceof ApplicationFailure) {
     const details = (cause.details?.[0] ?? {}) as Partial<ConversionFailureDetails>;
@@ -64,13 +64,13 @@ export function outcomeOfFailure(cause: unknown): JobOutcome {
   return { status: 'failed', code: 'UNEXPECTED', message: cutText(message, longestMessage) };
 }
 
-/** What the row of a job that was never started reports about earlier jobs. */
+/** For a row without a job: the state left by earlier jobs. */
 export function rowOfEarlier(earlier: EarlierRuns): Omit<JobOutcome, 'status'> {
   const { charge, taskId, source, possiblyChargedExtra } = earlier;
   return { ...defined({ charge, taskId, source }), ...markOf(possiblyChargedExtra) };
 }
 
-/** How rows and results tell of conversions beside the one that was asked for. */
+/** How rows and results report extra charges. */
 export function markOf(extra = 0): { possiblyChargedTwice?: true; possiblyChargedExtra?: number } {
   return extra > 0 ? { possiblyChargedTwice: true, possiblyChargedExtra: extra } : {};
 }

@@ -5,8 +5,8 @@ export interface MetricDefinition {
 }
 
 /**
- * Metrics of a worker, exported by the Temporal runtime next to the SDK's own; see `docs/operations/metrics.md`. Labels
- * are few and bounded, and hold no file name, id or secret.
+ * Metrics of a worker, exported by the Temporal runtime next to the SDK's own; see `docs/operations/metrics.md`. Labels are few and
+ * bounded, and contain no file name, id or secret.
  */
 export const workerMetrics = {
   jobsEnded: metric('fileconv_jobs_ended_total', 'Jobs that ended, by status and error code.'),
@@ -42,8 +42,8 @@ export type UnknownOutcomeDecision = (typeof unknownOutcomeDecisions)[number];
 export const jobEnds = ['succeeded', 'skipped', 'failed', 'cancelled'] as const;
 export type JobEnd = (typeof jobEnds)[number];
 
-/** Value of label `code` without a code. */
+/** Value of label `code` when there is no code. */
 export const noCode = 'none';
 
-/** Label value that replaces anything outside a known set. */
+/** Label value for anything outside a known set. */
 export const otherValue = 'other';

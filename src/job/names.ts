@@ -1,8 +1,8 @@
-/** Names that Temporal stores in every history: they never change. */
+/** Temporal stores these names in every history: they must never change. */
 
 export const defaultTaskQueue = 'file-conversion';
 
-/** The workers' deployment; Temporal tells its versions apart by build id. */
+/** The workers' deployment; Temporal distinguishes its versions by build id. */
 export const defaultDeploymentName = 'file-conversion';
 
 export const conversionJobType = 'conversionJob';
@@ -15,7 +15,7 @@ export const conversionNoticeType = 'conversionNotice';
 
 export const conversionAppNoticeType = 'conversionAppNotice';
 
-/** From a worker to the `conversionAppNotice` of an app: a request was refused, or one that waited was accepted. No argument. */
+/** Sent by a worker to the `conversionAppNotice` of an app: a request was refused, or a waiting one was accepted. No argument. */
 export const appRefusedSignal = 'appRefused';
 export const appAcceptedSignal = 'appAccepted';
 
@@ -33,7 +33,7 @@ export const conversionStateQuery = 'conversionState';
 /** The service has called back for one of the job's submits; the argument is a `CallbackArrival`. */
 export const conversionCallbackSignal = 'conversionCallback';
 
-/** What parked jobs of the app wait for is done: they try again at once. The argument is an `AppReady`, or none. */
+/** The reason for which jobs of the app are parked is gone: they try again at once. The argument is an `AppReady`, or absent. */
 export const appReadySignal = 'appReady';
 
 export const batchStateQuery = 'batchState';
@@ -44,19 +44,19 @@ export const batchStateQuery = 'batchState';
 export const batchPauseSignal = 'batchPause';
 export const batchResumeSignal = 'batchResume';
 
-/** Starts no more jobs, and ends the batch; the argument is a `BatchCancel`. */
+/** Ends the batch, which starts no more jobs; the argument is a `BatchCancel`. */
 export const batchCancelSignal = 'batchCancel';
 
-/** From a job to its batch: it is parked, or no longer is; the argument is an `ItemWaits`. */
+/** From a job to its batch: the job has parked or resumed; the argument is an `ItemWaits`. */
 export const conversionItemWaitsSignal = 'conversionItemWaits';
 
-/** From a job to its batch: other rows can convert from its upload; the argument is an `ItemUploaded`. */
+/** From a job to its batch: other rows can reuse its upload; the argument is an `ItemUploaded`. */
 export const conversionItemUploadedSignal = 'conversionItemUploaded';
 
-/** Type of the failure with which an Update is refused, before it becomes part of the history. */
+/** Type of the failure that refuses an Update before it becomes part of the history. */
 export const updateRefused = 'UPDATE_REFUSED';
 
-/** To a job whose start its batch does not see: it only makes Temporal run the job. Nothing handles it. */
+/** To a job whose start its batch can't confirm: makes Temporal run the job. It has no handler. */
 export const wakeSignal = 'conversionWake';
 
 /** Memo of a job whose parent is a batch, which expects `conversionItemWaits`. */
@@ -65,7 +65,7 @@ export const inBatchMemo = 'conversionInBatch';
 /** Changes the maximum number of jobs in flight. */
 export const batchWindowSignal = 'batchWindow';
 
-/** What a listener can be told of. */
+/** Events that a listener can receive. */
 export const noticeTypes = [
   'batch.ended',
   'batch.needs_attention',

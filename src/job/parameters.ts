@@ -1,11 +1,11 @@
-/** What a conversion takes beside its formats, by the service's names: `{ dpi: 300, page_size: 'a5' }`. */
+/** Parameters of a conversion besides its formats, by the service's names: `{ dpi: 300, page_size: 'a5' }`. */
 export type ConversionParameters = Record<string, string | number | boolean>;
 
 const name = /^[a-z]\w{0,63}$/i;
 const maxParameters = 50;
 const maxText = 1_000;
 
-/** What is wrong with a job's parameters; undefined: nothing. Names no value: it may be a password. */
+/** Problem with a job's parameters, or undefined. Never names a value, which may be a password. */
 export function problemOfParameters(parameters: unknown): string | undefined {
   if (typeof parameters !== 'object' || parameters === null || Array.isArray(parameters)) {
     return 'must be an object such as { dpi: 300 }';
@@ -26,13 +26,13 @@ function isParameterValue(value: unknown): boolean {
   return typeof value === 'boolean' || Number.isFinite(value);
 }
 
-/** Equal for parameters that ask for the same; empty for none. */
+/** Equal for equivalent parameters; empty for none. */
 export function parametersKey(parameters: ConversionParameters = {}): string {
   const entries = Object.entries(parameters).sort(([one], [other]) => (one < other ? -1 : 1));
   return entries.length === 0 ? '' : JSON.stringify(entries);
 }
 
-/** Those of a row and, where it says nothing, those of all rows; undefined for none. */
+/** Merges the parameters of all rows with those of one, which take precedence; undefined if there are none. */
 export function mergeParameters(
   common: ConversionParameters | undefined,
   own: ConversionParameters | undefined,
@@ -41,13 +41,13 @@ export function mergeParameters(
   return Object.keys(merged).length === 0 ? undefined : merged;
 }
 
-/** One parameter as people write it: `dpi=300`. Numbers, true and false are such; what stands in double quotes is text. */
+/** Parses one parameter: `dpi=300`. Numbers, true and false are values of their type; double quotes make them text. */
 export function readParameter(text: string): ConversionParameters | undefined {
   const [, key, written = ''] = /^(\w+)=(.+)$/s.exec(text) ?? [];
   return key === undefined ? undefined : { [key]: valueOf(written) };
 }
 
-/** Several of them with spaces between them, which stand in double quotes where they belong to a value. */
+/** Parses parameters separated by spaces; double quotes keep spaces within a value. */
 export function readParameters(text: string): ConversionParameters | undefined {
   const parts = text.match(/(?:"[^"]*"|[^\s"])+/g) ?? [];
   let read: ConversionParameters | undefined = {};
@@ -60,7 +60,7 @@ export function readParameters(text: string): ConversionParameters | undefined {
 
 function valueOf(written: string): string | number | boolean {
   if (written === 'true' || written === 'false') return written === 'true';
-  // A number that would read differently is text.
+  // A number that would be written differently, such as 007, stays text.
   if (String(Number(written)) === written && Number.isFinite(Number(written))) return Number(written);
   return /^"[^"]*"$/s.test(written) ? written.slice(1, -1) : written;
 }
@@ -78,7 +78,7 @@ export function formatNameOf(text: string): string | undefined {
   return isFormatName(name) ? name : undefined;
 }
 
-/** The extension of results in a format of which the service says nothing. */
+/** Fallback extension for formats that the service does not describe. */
 export function extensionFromName(format: string): string {
   return format.split('-', 1)[0] ?? format;
 }

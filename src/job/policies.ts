@@ -1,10 +1,8 @@
-/** Choices for a job: each list is declared once, and its type derived from it. */
-
 /** What to do when the destination already exists. */
 export const onExistingChoices = ['fail', 'skip', 'overwrite', 'rename'] as const;
 export type OnExisting = (typeof onExistingChoices)[number];
 
-/** What becomes of a file that the service is known not to convert. */
+/** How to handle a file that the service is known not to convert. */
 export const unconvertibleChoices = ['fail', 'skip'] as const;
 export type Unconvertible = (typeof unconvertibleChoices)[number];
 
@@ -12,27 +10,27 @@ export type Unconvertible = (typeof unconvertibleChoices)[number];
 const onUnknownOutcomeChoices = ['resubmit', 'fail'] as const;
 export type OnUnknownOutcome = (typeof onUnknownOutcomeChoices)[number];
 
-/** What is looked at before a result gets its name. */
+/** Checks of a result before it gets its name. */
 const resultChecks = ['bytes', 'opens', 'command'] as const;
 export type ResultCheck = (typeof resultChecks)[number];
 
-/** What a job does whose account the service refuses. */
+/** What a job does if the service refuses its account. */
 const onRefusedAccountChoices = ['fail', 'park'] as const;
 
-/** Whether the convert request is answered when the conversion is accepted, or when it is done. */
+/** When the service answers a convert request: on acceptance, or when the conversion is done. */
 export const conversionModes = ['async', 'sync'] as const;
 export type ConversionMode = (typeof conversionModes)[number];
 
 /** Milliseconds, or text such as `'10 minutes'` or `'7 days'`. */
 export type Duration = number | string;
 
-/** What is declared of a policy. */
+/** Declaration of a policy. */
 export type Policy =
   | {
       kind: 'duration';
       /** As written in `fileconv.toml`. */
       default: string;
-      /** A worker's learned value takes precedence over the default. */
+      /** A value learned by the worker takes precedence over the default. */
       isLearned?: true;
       description: string;
     }
@@ -43,7 +41,7 @@ export type Policy =
       default: string;
       description: string;
       see: string;
-      /** What the help says of its option on the command line. Default: it has none. */
+      /** Help text of its command-line option. Default: no option. */
       option?: string;
     };
 
@@ -51,7 +49,7 @@ function duration<const Default extends string>(byDefault: Default, description:
   return { kind: 'duration', default: byDefault, description } as const;
 }
 
-/** Defines each policy once: type, default, validation, `fileconv.toml` key and reference line derive from it. */
+/** Single source for each policy: type, default, validation, `fileconv.toml` key and reference line derive from it. */
 export const policies = {
   onUnknownOutcome: {
     kind: 'choice',
@@ -123,7 +121,7 @@ type Policies = typeof policies;
 export type PolicyName = keyof Policies;
 type Kind<Name extends PolicyName> = Policies[Name]['kind'];
 
-/** Those with an option on the command line. */
+/** Policies with a command-line option. */
 export type OptionPolicy = {
   [Name in PolicyName]: Policies[Name] extends { option: string } ? Name : never;
 }[PolicyName];

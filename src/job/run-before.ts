@@ -3,8 +3,8 @@ import { defaultPolicies } from './policies';
 import type { ConversionJobInput } from './types';
 
 /**
- * The input of a job that Temporal has run again by itself, by a retry policy or a cron schedule: it recalls the run before. Nobody has
- * asked for all of it `again`.
+ * If Temporal itself reran the job, by a retry policy or a cron schedule, the new run recalls the previous one. Drops `again`: nobody
+ * asked to convert everything again.
  */
 export function recallingRunBefore(input: ConversionJobInput, runId: string | null | undefined): ConversionJobInput {
   if (!runId) return input;

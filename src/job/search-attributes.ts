@@ -16,17 +16,17 @@ export const searchAttributes = {
 
 export const searchAttributeNames: readonly string[] = Object.values(searchAttributes).map(({ name }) => name);
 
-/** A text in a visibility query, where a backslash escapes. */
+/** Quotes text for a visibility query, where a backslash escapes. */
 export function quoted(text: string): string {
   return `'${text.replace(/[\\']/g, '\\$&')}'`;
 }
 
-/** Values of `ConversionStatus` of a job. */
+/** Values of a job's `ConversionStatus`. */
 export type ListedStatus = 'running' | 'parked' | 'completed' | 'failed' | 'cancelled';
 
 const typeNames = { KEYWORD: 'Keyword', INT: 'Int', KEYWORD_LIST: 'KeywordList' } as const;
 
-/** Types as the Temporal CLI takes them, by name. */
+/** Types by attribute name, as the Temporal CLI expects them. */
 export const searchAttributeTypes: Readonly<Record<string, 'Keyword' | 'Int' | 'KeywordList'>> = Object.fromEntries(
   Object.values(searchAttributes).map(({ name, type }) => [name, typeNames[type]] as const),
 );
@@ -41,25 +41,25 @@ interface ListedWorkflow {
   typedSearchAttributes: TypedSearchAttributes;
 }
 
-/** Whether a workflow may set the attributes: it was started with them. One that the namespace lacks would block it. */
+/** Whether a workflow was started with the attributes, and so may set them. One that the namespace lacks would block it. */
 export function isListed({ typedSearchAttributes: own }: ListedWorkflow): boolean {
   return own.get(searchAttributes.app) !== undefined;
 }
 
-/** A longer keyword blocks the workflow, or the server's list of workflows, depending on its database. */
+/** A longer keyword blocks the workflow or, with some databases, the server's list of workflows. */
 const maxKeywordLength = 255;
 
-/** The attributes as the server takes them. */
+/** Cuts text to the length that the server accepts. */
 export function storable(attributes: readonly SearchAttributePair[]): SearchAttributePair[] {
   return attributes.map((pair) => (typeof pair.value === 'string' ? { ...pair, value: cut(pair.value) } : pair));
 }
 
-/** Not within a character: half of one cannot be stored. */
+/** Does not cut within a character: half a surrogate pair cannot be stored. */
 function cut(text: string): string {
   return text.slice(0, maxKeywordLength).replace(/[\ud800-\udbff]$/, '');
 }
 
-/** The value of `ConversionErrorCode`; undefined: none. */
+/** The value of `ConversionErrorCode`, if any. */
 export function listedErrorCode(code: string | undefined, possiblyChargedTwice: boolean): string | undefined {
   if (!possiblyChargedTwice) return code;
   return code === undefined ? possiblyChargedTwiceCode : `${possiblyChargedTwiceCode}+${code}`;
@@ -92,7 +92,7 @@ export function attributesOf(app: string, { batchId, tags = [] }: Grouping): Sea
   ];
 }
 
-/** `docx` for `Report.DOCX`. Anything that is not like a format may be part of a name, and names are not listed. */
+/** `docx` for `Report.DOCX`. An extension unlike a format may be part of the name, and names are not listed. */
 function extensionOf(name: string): string | undefined {
   return /[^.]\.([a-z0-9]{1,10})$/i.exec(name)?.[1]?.toLowerCase();
 }

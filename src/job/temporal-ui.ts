@@ -6,12 +6,11 @@ export function workflowPath(namespace: string, workflowId: string, runId?: stri
   return inNamespace(namespace, `workflows/${encode(workflowId)}${runId === undefined ? '' : `/${encode(runId)}`}`);
 }
 
-/** The list of the jobs that a batch has started. */
 export function batchJobsPath(namespace: string, batch: string, condition = ''): string {
   return inNamespace(namespace, `workflows?query=${encode(`${jobsOfBatch(batch)}${condition}`)}`);
 }
 
-/** Condition of a visibility query, which also holds in a namespace without our search attributes. */
+/** Condition of a visibility query that also works in a namespace without our search attributes. */
 export function jobsOfBatch(batch: string): string {
   return `ParentWorkflowId = ${quoted(batch)}`;
 }
@@ -20,21 +19,20 @@ function inNamespace(namespace: string, rest: string): string {
   return `/namespaces/${encode(namespace)}/${rest}`;
 }
 
-/** A lone surrogate, possible in a file name, can't be encoded; a closing parenthesis would end a markdown link. */
+/** A lone surrogate, possible in a file name, can't be encoded; a closing parenthesis would end a Markdown link. */
 function encode(text: string): string {
   return encodeURIComponent(text.replace(/\p{Surrogate}/gu, '\ufffd')).replace(/[()]/g, (sign) =>
     sign === '(' ? '%28' : '%29',
   );
 }
 
-/** The Temporal UI, and the namespace of the batch. */
 export interface TemporalUi {
-  /** Base URL, `http:` or `https:`, with the UI's path prefix. */
+  /** Base URL, `http:` or `https:`, including the UI's path prefix. */
   url: string;
   namespace: string;
 }
 
-/** The page of a workflow; of its latest run if `runId` is absent. */
+/** Link to a workflow's page; to its latest run if `runId` is absent. */
 export function workflowLink({ url, namespace }: TemporalUi, workflowId: string, runId?: string): string {
   return under(url, workflowPath(namespace, workflowId, runId));
 }
@@ -43,7 +41,7 @@ export function jobsLink({ url, namespace }: TemporalUi, batch: string): string 
   return under(url, batchJobsPath(namespace, batch));
 }
 
-/** Only web addresses become links: anything else could be a script. */
+/** Only web addresses may become links: anything else could be a script. */
 export function isWebAddress(url: string): boolean {
   return URL.canParse(url) && ['http:', 'https:'].includes(new URL(url).protocol);
 }
@@ -73,14 +71,14 @@ function shownParameters(parameters: ConversionParameters): string {
     .join(' ');
 }
 
-/** A list in Markdown of names and what they are. */
+/** A Markdown list of names and values. */
 export function list(rows: Record<string, string>): string {
   return Object.entries(rows)
     .map(([name, text]) => `- **${name}**: ${text}`)
     .join('\n');
 }
 
-/** Inline code in markdown, also for text with backticks. */
+/** Inline code in Markdown; the text may contain backticks. */
 export function code(text: string): string {
   const longest = Math.max(0, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length));
   const fence = '`'.repeat(longest + 1);

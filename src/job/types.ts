@@ -20,7 +20,7 @@ export type {
   SourceContent,
 };
 
-/** A file's upload, from which any number of jobs can convert until the service lets it expire. */
+/** An upload that any number of jobs can share until the service lets it expire. */
 export interface SharedUpload {
   connector: string;
   source: SourceContent;
@@ -35,7 +35,7 @@ export type ConversionSource =
   | {
       /** Connector of an upload or conversion task of the same app. */
       connector: string;
-      /** Name from which the result's is derived, for example `report.md`. Default: the connector. */
+      /** Name from which the result's name is derived, for example `report.md`. Default: the connector. */
       name?: string;
     };
 
@@ -48,7 +48,7 @@ export interface ConversionJobInput {
   output: string;
   /** Input format. Default: by the extension of the uploaded file. */
   input?: string;
-  /** Sent to the service beside the formats; it refuses those that it does not know. Default: none. */
+  /** Further parameters for the service, which refuses unknown ones. Default: none. */
   parameters?: ConversionParameters;
   /**
    * `file:` URI of the result, or of a folder when it ends with `/`: the result is then named after the source.
@@ -57,36 +57,36 @@ export interface ConversionJobInput {
   destination?: string;
   /** Default: `fail`. */
   onExisting?: OnExisting;
-  /** What a run of the caller's wrote to the destination: replaced whatever `onExisting` says, as long as it is still that. */
+  /** Content that an earlier run of the caller wrote to the destination: replaced whatever `onExisting` says, unless it has changed. */
   replaces?: SourceContent;
   /**
    * `sync`: the convert request returns the result, so the job does not poll: four requests in all. For conversions
    * known to take less than `policies.submitTimeout`; beyond it the outcome is unknown. Default: `async`.
    */
   mode?: ConversionMode;
-  /** Made by another job. The file is uploaded again if it has changed since, or the service no longer has this. */
+  /** An upload made by another job. The job uploads the file again if it has changed since, or if the service no longer has the upload. */
   upload?: SharedUpload;
-  /** Tells its parent of the upload by the signal `conversionItemUploaded`. Default: false. */
+  /** Reports the upload to the parent workflow by the signal `conversionItemUploaded`. Default: false. */
   tellsUpload?: boolean;
   /** What earlier runs of this job left behind at the service. Default: nothing. */
   earlier?: EarlierRuns;
-  /** There was a run under this id before: what that left decides what this one does. Default: there was none. */
+  /** The last run under this id, whose outcome decides what this run does. Default: there was none. */
   recall?: Recall;
   policies?: ConversionPolicies;
 }
 
-/** How a job takes up the last run under its id, which has ended: see docs/repetition.md. */
+/** How a job continues from the last run under its id, which has ended: see docs/repetition.md. */
 export interface Recall {
   runId: string;
-  /** For a conversion that may have been charged and has nothing to fetch. */
+  /** Applies to a conversion that may have been charged and has no task to fetch. */
   onUnknownOutcome: OnUnknownOutcome;
-  /** Convert whatever was done. Default: no. */
+  /** Converts in any case. Default: false. */
   again?: true;
-  /** Somebody waits for this one result: it is fetched if it was delivered and is gone. Default: no. */
+  /** A caller waits for this result: if it was delivered and is gone, it is fetched. Default: false. */
   isSingle?: true;
-  /** No run of the batch has told what the last job cost: this one does, should it find that done. Default: it is told. */
+  /** No run of the batch has reported the last job's cost: if the result exists, this run reports it. Default: already reported. */
   isUntold?: true;
-  /** A retry: a source that has changed since is not converted. Default: it is. */
+  /** A retry: does not convert a source that has changed since. Default: false. */
   isRetry?: true;
 }
 
@@ -128,13 +128,13 @@ export interface ConversionJobResult {
   taskId?: string;
   /** Connector of the conversion task; use it as the `source` of a follow-up job. */
   connector?: string;
-  /** What was uploaded. Absent when the source was a connector. */
+  /** The uploaded content. Absent if the source was a connector. */
   source?: SourceContent;
   /** Absent without a destination. */
   output?: OutputFile;
-  /** An earlier run under this id has delivered the same: nothing was sent, and the status is `skipped`. */
+  /** An earlier run under this id has delivered the same result: nothing was sent, and the status is `skipped`. */
   recalled?: true;
-  /** Only with `recalled`: the result is not where it was delivered. */
+  /** Only with `recalled`: the result is no longer where it was delivered. */
   missing?: true;
   /** vCredits consumed by the task, as reported by the service. */
   vcredits?: number;
@@ -146,7 +146,7 @@ export interface ConversionJobResult {
   requests: number;
   /** A submit with an unknown outcome was sent again: the service may have charged two conversions. */
   possiblyChargedTwice: boolean;
-  /** How many conversions more than one may have been charged. Absent: none. */
+  /** Number of extra conversions that may have been charged. Absent: none. */
   possiblyChargedExtra?: number;
   /** `no` when nothing was converted, else `yes`. */
   charge: Charge;
@@ -157,7 +157,7 @@ export interface ConversionJobResult {
 /** Result of the query `conversionState`. */
 export interface ConversionJobState {
   phase: JobPhase;
-  /** In phase `parked`. */
+  /** Only in phase `parked`. */
   parkedFor?: ParkReason;
   /** Milliseconds since the epoch. */
   since: number;
@@ -173,13 +173,13 @@ export interface ConversionFailureDetails {
   phase: JobPhase;
   httpStatus?: number;
   endpoint?: string;
-  /** Id and connector of the conversion task, when one was accepted. */
+  /** Id and connector of the conversion task, if one was accepted. */
   taskId?: string;
-  /** Known cost of the conversion, when a later step failed. */
+  /** Cost of the conversion, if known when a later step failed. */
   vcredits?: number;
-  /** What was uploaded. */
+  /** The uploaded content. */
   source?: SourceContent;
-  /** Only with `RESULT_SUSPECT`: the result, beside its destination. */
+  /** Only with `RESULT_SUSPECT`: the result, kept beside its destination. */
   output?: OutputFile;
   /** The service's warnings up to the failure: name, and how to resolve it. */
   warnings: Record<string, string>;
@@ -188,31 +188,31 @@ export interface ConversionFailureDetails {
   charge: Charge;
   possiblyChargedTwice: boolean;
   possiblyChargedExtra?: number;
-  /** Nothing was sent: what an earlier run of the job left is as it was. */
+  /** Nothing was sent: the state left by an earlier run of the job is unchanged. */
   kept?: true;
 }
 
-/** In the URI of an unknown store, a user name alone may mean something else, such as a container. */
+/** For unknown schemes only a user name with a password counts: a user name alone may be something else, such as a container. */
 const credentials = /^((?:file|https?|s3):\/\/)[^/?#]*@|^([a-z][a-z0-9+.-]*:\/\/)[^/?#]*:[^/?#]*@/i;
-/** Completes the name of what is refused for them. */
+/** Predicate of an error message that begins with the field's name. */
 export const credentialsProblem = 'holds a user name or a password. Take them out.';
 
-/** Whether a URI has a user name or a password, which would be seen wherever the URI is. */
+/** Whether a URI contains a user name or password, which would show wherever the URI does. */
 export function holdsCredentials(uri: string): boolean {
   return credentials.test(uri);
 }
 
-/** A URI as it may be shown: the query of a signed URL is a secret, and so is a password. */
+/** A URI that is safe to show: without credentials and without its query, since the query of a signed URL is a secret. */
 export function withoutSecrets(uri: string): string {
   return uri.replace(credentials, '$1$2').replace(/[?#].*$/s, '');
 }
 
-/** The last segment of a URI, decoded where possible. */
+/** The last segment of a URI, decoded if possible. */
 export function lastSegment(uri: string): string {
   return decoded(withoutSecrets(uri).replace(/\/+$/, '').split('/').pop() ?? uri);
 }
 
-/** Text with what URIs escape as it is; unchanged if that is no text. */
+/** Decodes percent escapes; returns the text unchanged if they are invalid. */
 export function decoded(text: string): string {
   if (!text.includes('%')) return text;
   try {
@@ -239,26 +239,26 @@ export interface CallbackSubmission {
   nonce: string;
 }
 
-/** Argument of the signal `conversionCallback`. It only wakes the job, which then polls the service itself. */
+/** Argument of the signal `conversionCallback`. The signal only wakes the job, which then polls the service itself. */
 export interface CallbackArrival {
   nonce: string;
   /** Milliseconds since the epoch, by the receiver's clock. */
   arrivedAt: number;
-  /** From the callback's body, for a job that does not know its task id. A hint: only the service's answer counts. */
+  /** From the callback's body, for a job that does not know its task id. Only a hint, which the service's answer must confirm. */
   taskId?: string;
 }
 
-/** Every item is counted under exactly one of these. */
+/** Every item is counted in exactly one of these. */
 export type BatchItemEnd = 'succeeded' | 'failed' | 'skipped' | 'cancelled';
 
-/** `suspect`, one of the failed: the result came, was paid for, and stands beside its destination. */
+/** `suspect` counts as failed: the result was paid for but failed its check, and is kept beside its destination. */
 export type BatchItemStatus = BatchItemEnd | 'suspect';
 
 export function endOfItem(status: BatchItemStatus): BatchItemEnd {
   return status === 'suspect' ? 'failed' : status;
 }
 
-/** How a job ended: what a batch keeps of it. */
+/** The part of a job's end that a batch keeps. */
 export interface JobOutcome {
   status: BatchItemStatus;
   /** Code of the failure: the document's, or one of ours. */
@@ -268,7 +268,7 @@ export interface JobOutcome {
   phase?: JobPhase;
   /** The conversion task that the service accepted. */
   taskId?: string;
-  /** Absent when no job was started in any run; `no` when the service was known to refuse the item. */
+  /** Absent if no run has started a job; `no` if the service was known to refuse the item. */
   charge?: Charge;
   /** The service's warnings: name, and how to resolve it. */
   warnings?: Record<string, string>;
@@ -277,9 +277,9 @@ export interface JobOutcome {
   output?: OutputFile;
   vcredits?: number;
   requests?: number;
-  /** More conversions than one may have been charged. */
+  /** More than one conversion may have been charged. */
   possiblyChargedTwice?: boolean;
-  /** How many more. Absent: none. */
+  /** Number of extra conversions. Absent: none. */
   possiblyChargedExtra?: number;
   /** Only for a skipped row: an earlier job delivered its result, which is gone. */
   missing?: true;

@@ -2,10 +2,10 @@
 export const maxWarnings = 50;
 const maxTotalBytes = 16 * 1024;
 
-/** Key for the number of warnings that were left out. */
+/** Key for the number of omitted warnings. */
 const leftOutName = 'MORE_WARNINGS';
 
-/** As many warnings as fit, plus one that counts those left out, here or before. */
+/** Keeps as many warnings as fit, and counts the omitted ones, including those of earlier calls. */
 export function boundWarnings(
   warnings: Readonly<Record<string, string>>,
   { leftOutBefore = 0, maxBytes = maxTotalBytes } = {},

@@ -1,25 +1,25 @@
-/** Anything shorter would mask half of a text, and is no secret. */
+/** Masking anything shorter would hide half of a text, and nothing shorter is a secret. */
 const shortestSecret = 6;
-/** The longest usual spelling of one character: `&amp;#x0002b;`, `\\u002b`, `%252b`. */
+/** The longest common spelling of one character: `&amp;#x0002b;`, `\\u002b`, `%252b`. */
 const longestSpelling = 14;
 
 const entities: Readonly<Record<string, string>> = { '&': 'amp', '"': 'quot', "'": 'apos', '<': 'lt', '>': 'gt' };
 
 /**
- * Finds secrets in text as they are usually spelled: in either case, each character percent-encoded or escaped for JSON or HTML, once or
- * several times; in hexadecimal; or anywhere inside a base64 text such as that of `Bearer TOKEN`.
+ * Finds secrets in their usual spellings: in either case, with characters percent-encoded or escaped for JSON or HTML, also repeatedly;
+ * in hexadecimal; or anywhere inside base64, as in `Bearer TOKEN`.
  */
 export class SecretSpellings {
   /** Upper bound for the length of a spelling. */
   readonly longest: number;
   readonly #pattern: RegExp | undefined;
-  /** For a text without the sign of any escape, which most are: the other one takes 15 ms until it is compiled. */
+  /** For text without escape characters, the usual case: the full pattern takes 15 ms to compile. */
   readonly #plain: RegExp | undefined;
 
   constructor(secrets: Iterable<string>) {
     const known = [...secrets].filter(({ length }) => length >= shortestSecret);
     this.longest = Math.max(0, ...known.map((secret) => Buffer.byteLength(secret) * longestSpelling));
-    // A secret that holds another is masked as one.
+    // Longest first, so that a secret that contains another is masked as one.
     known.sort((one, other) => other.length - one.length);
     if (known.length === 0) return;
     const matching = (letters: (letter: string) => string) =>
@@ -28,7 +28,6 @@ export class SecretSpellings {
     this.#pattern = matching(spellingsOf);
   }
 
-  /** The text with every secret masked. */
   hide(text: string, mask: string): string {
     const pattern = /[%&\\]/.test(text) ? this.#pattern : this.#plain;
     return pattern ? text.replace(pattern, () => mask) : text;
@@ -37,7 +36,7 @@ export class SecretSpellings {
 
 function patternsOf(secret: string, letters: (letter: string) => string): string[] {
   const bytes = Buffer.from(secret);
-  // For each of the three alignments, the base64 characters that depend on the secret alone.
+  // For each of the three alignments, the base64 characters that depend only on the secret.
   const base64 = [0, 1, 2].map((offset) => {
     const shifted = Buffer.concat([Buffer.alloc(offset), bytes]);
     const certain = shifted.toString('base64').slice(Math.ceil((offset * 8) / 6), Math.floor((shifted.length * 8) / 6));
@@ -50,7 +49,7 @@ function literalOf(character: string): string {
   return character.replace(/[\\^$.*+?()[\]{}|/]/, '\\$&');
 }
 
-/** The repetitions, of escapes that are escaped again, are bounded: a text of nothing but these must not take long. */
+/** Repetitions of escaped escapes are bounded: a text of nothing else must not take long. */
 function spellingsOf(character: string): string {
   const point = character.codePointAt(0) ?? 0;
   const literal = literalOf(character);

@@ -4,10 +4,10 @@ export function systemErrorCode(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined;
 }
 
-/** The code for what is neither a file nor a folder. */
+/** Code for a path that is neither a file nor a folder. */
 export const notRegular = 'NOT_REGULAR';
 
-/** Why the file of a setting can't be read, in a few words and without its path. */
+/** Why a file named by a setting can't be read, in a few words and without its path. */
 export function whyUnreadable(error: unknown): string {
   const code = systemErrorCode(error);
   switch (code) {

@@ -10,7 +10,7 @@ export function counted(count: number, singular: string, plural = `${singular}s`
   return `${formatCount(count)} ${count === 1 ? singular : plural}`;
 }
 
-/** What became of sources that were to be moved. `files` is 0 if none could be. */
+/** For sources that could not be moved. `files` is 0 if none could be. */
 export function tellUnmoved({ files, why }: { files: number; why: string }): string {
   return `${files === 0 ? 'Sources' : counted(files, 'source')} could not be moved; the next run tries again. ${why}`;
 }
@@ -24,12 +24,12 @@ export function capitalised(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** Why such files are refused, and where to look; begins within a sentence. */
+/** Why a file of this format is refused, and where to look; continues a sentence. */
 export function noConverter(input: string, output: string): string {
   return `the service does not convert ${input} to ${output}. See what it converts ${input} to: fileconv formats ${input}`;
 }
 
-/** `0.85 s`, `12 s`, `3 min 20 s`, `5 h 2 min`, `2 d 4 h`: two figures are enough. */
+/** `0.85 s`, `12 s`, `3 min 20 s`, `5 h 2 min`, `2 d 4 h`: two figures suffice. */
 export function formatDuration(ms: number): string {
   if (ms < 950) return `${Number((ms / 1_000).toPrecision(2))} s`;
   if (ms < 9_950) return `${(ms / 1_000).toFixed(1).replace(/\.0$/, '')} s`;
@@ -46,7 +46,7 @@ function pair(large: number, largeUnit: string, small: number, smallUnit: string
   return small === 0 ? `${large} ${largeUnit}` : `${large} ${largeUnit} ${small} ${smallUnit}`;
 }
 
-/** As one word of a command line, quoted if a shell would split or change it. */
+/** Quotes a text as one word of a command line, if a shell would split or change it. */
 export function shellWord(text: string): string {
   return /^[\w.:/@%+=,-]+$/.test(text) && !text.startsWith('-') ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
@@ -67,8 +67,8 @@ export function fileSize(bytes: number): string {
 }
 
 /**
- * Line breaks and escape codes in a file name or a service's response would corrupt a terminal or a page, and marks of direction show
- * `exe.pdf` where `fdp.exe` stands.
+ * Line breaks and escape codes in a file name or a response would corrupt a terminal or a page, and direction marks can display
+ * `fdp.exe` as `exe.pdf`.
  */
 const controlCharacters = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
 
@@ -80,14 +80,14 @@ export function printable(text: string): string {
   });
 }
 
-/** The same for JSON, which has an escape for each of them; its own line breaks stay. */
+/** Like `printable`, for JSON, with its `\u` escapes. Line breaks between its values stay. */
 export function printableJson(json: string): string {
   return json.replace(controlCharacters, (character) =>
     character === '\n' ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 }
 
-/** The known name closest to a misspelled one; `undefined` when none is close. */
+/** The known name closest to a misspelled one; `undefined` if none is close. */
 export function closestName(name: string, known: Iterable<string>): string | undefined {
   let best: { name: string; distance: number } | undefined;
   for (const candidate of known) {
@@ -98,7 +98,7 @@ export function closestName(name: string, known: Iterable<string>): string | und
   return best !== undefined && best.distance <= Math.max(1, Math.floor(name.length / 3)) ? best.name : undefined;
 }
 
-/** The fewest letters to insert, remove, replace or swap with a neighbor. */
+/** Minimum number of letters to insert, remove, replace or swap with a neighbor. */
 function editDistance(from: string, to: string): number {
   let before: number[] = [];
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);

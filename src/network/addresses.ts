@@ -1,10 +1,10 @@
 import { BlockList, isIP } from 'node:net';
 
-/** Who can reach an address; sources of the web and callbacks are judged by it alike. */
-
 /**
- * `public`: everybody in the internet. `loopback` and `private`: this machine, or networks that an operator may open. `special`: what
- * nobody means, such as link-local addresses and those at which clouds keep their metadata.
+ * Who can reach an address; used for web sources, notices and callbacks alike.
+ *
+ * `public`: everyone on the internet. `loopback` and `private`: this machine, or networks that an operator may allow. `special`: never
+ * a legitimate target, such as link-local addresses and those of cloud metadata services.
  */
 export type Reach = 'public' | 'loopback' | 'private' | 'special';
 
@@ -31,17 +31,17 @@ const special = blockList([
   '198.51.100.0/24',
   '203.0.113.0/24',
   '224.0.0.0/3',
-  // Tunnels to IPv4, which may lead anywhere, and what is kept for protocols and documents.
+  // Tunnels to IPv4, which may lead anywhere, and ranges reserved for protocols and documentation.
   '2001::/23',
   '2001:db8::/32',
   '2002::/16',
   '2620:4f:8000::/48',
   '3fff::/20',
 ]);
-/** The one part of IPv6 that is routed in the internet. */
+/** The only part of IPv6 that is routed on the internet. */
 const globalUnicast = blockList(['2000::/3']);
 
-/** A private IPv4 address in the form of IPv6 is private; a public one has no need of that form, and is special. */
+/** An IPv4-mapped IPv6 address is private if the IPv4 address is; a public one has no need for this form and counts as special. */
 export function reachOf(address: string): Reach {
   const mapped = mappedAddress(address);
   if (mapped !== undefined) {
@@ -56,13 +56,13 @@ export function reachOf(address: string): Reach {
   return isRouted && !isIn(special, address) ? 'public' : 'special';
 }
 
-/** Whether a host is an address at which clouds keep their metadata, in brackets or not. */
+/** Whether a host, in brackets or not, is the address of a cloud metadata service. */
 export function isOfCloud(host: string): boolean {
   const address = host.replace(/^\[|\]$/g, '');
   return isIP(address) !== 0 && isIn(clouds, mappedAddress(address) ?? address);
 }
 
-/** Whether a host name or an address, in brackets or not, leads to this machine. */
+/** Whether a host name or address, in brackets or not, leads to this machine. */
 export function isLoopback(host: string): boolean {
   const name = host.toLowerCase().replace(/^\[|\]$/g, '');
   return /^(([\w-]+\.)*localhost\.?|127\.0\.0\.1)$/.test(name) || reachOf(name) === 'loopback';
@@ -72,7 +72,7 @@ export function isIn(list: BlockList, address: string): boolean {
   return list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
 }
 
-/** A list of addresses and networks such as `10.0.0.0/8`. */
+/** Takes addresses and networks such as `10.0.0.0/8`. */
 export function blockList(networks: readonly string[]): BlockList {
   const list = new BlockList();
   for (const network of networks) {
@@ -84,7 +84,7 @@ export function blockList(networks: readonly string[]): BlockList {
   return list;
 }
 
-/** The IPv4 address in `::ffff:10.0.0.1`, however that is written. */
+/** The IPv4 address in an IPv4-mapped one such as `::ffff:10.0.0.1`, in any spelling. */
 function mappedAddress(address: string): string | undefined {
   if (isIP(address) !== 6 || !URL.canParse(`http://[${address}]`)) return undefined;
   const [, high = '', low = ''] =

@@ -1,4 +1,4 @@
-/** Who can reach an address, which proxy the environment names for a URL, and how long something may take. */
+/** Reach of addresses, proxies from the environment, and time limits. */
 export { isLoopback, reachOf } from './addresses';
 export type { Reach } from './addresses';
 export { createAgent, proxyFor } from './proxy';

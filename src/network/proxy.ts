@@ -5,8 +5,8 @@ import { blockList, isIn, isLoopback } from './addresses';
 export type ProxyVariables = Readonly<Record<string, string | undefined>>;
 
 /**
- * The proxy for a URL by HTTPS_PROXY, HTTP_PROXY and NO_PROXY, each in lower case too, as `curl` reads them; undefined:
- * none. Never one for loopback. Its URL may hold a password.
+ * The proxy for a URL by HTTPS_PROXY, HTTP_PROXY and NO_PROXY, each in lower case too, as `curl` reads them; undefined: none. Never one
+ * for loopback. Its URL may contain a password.
  */
 export function proxyFor({ protocol, hostname, port }: URL, variables: ProxyVariables = process.env): URL | undefined {
   const valueOf = (name: string) => [variables[name], variables[name.toUpperCase()]].find(Boolean) ?? '';
@@ -24,7 +24,7 @@ export function proxyFor({ protocol, hostname, port }: URL, variables: ProxyVari
   return new URL(text);
 }
 
-/** An agent whose connections go through the proxy that the environment has for their origin. */
+/** An agent that connects through the proxy configured for each origin in the environment. */
 export function createAgent(options: Undici.Agent.Options & { connect: { timeout: number } }): Undici.Agent {
   const { Agent, Pool, ProxyAgent } = require('undici') as typeof Undici;
   const { timeout } = options.connect;
@@ -38,7 +38,7 @@ export function createAgent(options: Undici.Agent.Options & { connect: { timeout
   });
 }
 
-/** Whether an entry of NO_PROXY (`*`, a host, a domain, an address or a network, perhaps with a port) names the host. */
+/** Whether an entry of NO_PROXY (`*`, a host, a domain, an address or a network, with an optional port) matches the host. */
 function names(entry: string, { host, port }: { host: string; port: string }): boolean {
   if (entry === '' || entry === '*') return entry === '*';
   const [, bare = entry, ofPort] =

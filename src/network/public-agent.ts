@@ -4,19 +4,19 @@ import { isIP, type LookupFunction } from 'node:net';
 import { blockList, isIn, reachOf } from './addresses';
 import { createAgent, proxyFor } from './proxy';
 
-/** The addresses of a name; replaceable for tests. */
+/** Resolves a host name; replaceable for tests. */
 export type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>;
 
 interface PublicAgentOptions {
-  /** Host names, addresses and networks (`10.0.0.0/8`) that may be reached though they are not public. */
+  /** Host names, addresses and networks (`10.0.0.0/8`) that may be reached although they are not public. */
   allowedHosts: readonly string[];
-  /** The section of `fileconv.toml` that allows hosts. */
+  /** Section of `fileconv.toml` that allows hosts, for the error message. */
   section: 'https' | 'notify';
   stallMs: number;
   resolve?: Resolve | undefined;
 }
 
-/** Connects to public addresses and to `allowedHosts`; a name is judged by the very addresses that are connected to. */
+/** Connects to public addresses and `allowedHosts` only. Checks the addresses actually connected to, against DNS rebinding. */
 export function createPublicAgent({ allowedHosts, section, stallMs, resolve = resolveBySystem }: PublicAgentOptions) {
   const isNumeric = (host: string) => isIP(host.split('/')[0] ?? '') !== 0;
   const allowedNames = new Set(allowedHosts.filter((host) => !isNumeric(host)).map((host) => host.toLowerCase()));
@@ -36,15 +36,15 @@ export function createPublicAgent({ allowedHosts, section, stallMs, resolve = re
         return () => (all ? done(null, [...found]) : done(null, first.address, first.family));
       })
       .catch((error: unknown) => () => done(error as NodeJS.ErrnoException, ''))
-      // Outside of the chain: what `done` throws is not for `done` again.
+      // Outside of the promise chain: `done` must not be called again with its own error.
       .then((answer) => answer());
   };
 
   return {
     dispatcher: createAgent({ connect: { lookup, timeout: 10_000 }, headersTimeout: stallMs, bodyTimeout: stallMs }),
     /**
-     * Before each request. A name is judged when it is resolved for a connection; behind a proxy, which resolves by itself, by what
-     * this machine knows of it.
+     * Call before each request. A name is checked when it is resolved for a connection; behind a proxy, which resolves it again, by
+     * this machine's own lookup.
      * @throws PrivateAddressError
      */
     async assertPublic(url: URL): Promise<void> {

@@ -1,15 +1,15 @@
-/** A signal that aborts after some time, or with another signal. Whoever made it calls `end`. */
+/** A signal that aborts after a time or with another signal. Its creator must call `end`. */
 export interface TimeLimit {
   readonly signal: AbortSignal;
-  /** The time is over, and the other signal was not first. */
+  /** The time ran out before the other signal aborted. */
   readonly isOver: boolean;
-  /** Aborts nothing from now on. */
+  /** Stops timer and listener: nothing is aborted any more. */
   end(): void;
 }
 
 /**
- * In place of `AbortSignal.any([signal, AbortSignal.timeout(ms)])`: Node 20 frees a time-out that nothing else refers to, so that it never
- * comes, and keeps a joined signal that somebody listens to for ever.
+ * Replaces `AbortSignal.any([signal, AbortSignal.timeout(ms)])`: Node 20 may collect an otherwise unreferenced timeout, which then
+ * never fires, and leaks a combined signal that has a listener.
  */
 export function limitTime(signal: AbortSignal, ms: number): TimeLimit {
   const limited = new AbortController();

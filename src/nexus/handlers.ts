@@ -38,8 +38,8 @@ import {
 } from './index';
 
 /**
- * The worker's side of the service `conversion`. Callers reach jobs and batches of `apps`, and nothing else of the
- * worker's namespace.
+ * The worker's side of the service `conversion`. Callers can reach jobs and batches of `apps`, and nothing else in the worker's
+ * namespace.
  */
 export function createConversionServiceHandler(apps: readonly string[]) {
   const requests = new CallerRequests(apps);
@@ -53,7 +53,7 @@ export function createConversionServiceHandler(apps: readonly string[]) {
   });
 }
 
-/** One for each worker: it knows the search attributes of the namespace. */
+/** Cached, because a client knows the search attributes of the namespace. */
 const clients = new WeakMap<Client, FileConversionClient>();
 
 function conversionsOf(client: Client): FileConversionClient {
@@ -64,7 +64,7 @@ function conversionsOf(client: Client): FileConversionClient {
   return conversions;
 }
 
-/** An error of ours about the request becomes one that Nexus does not retry. */
+/** Converts an error about the request to one that Nexus does not retry. */
 async function telling<T>(answer: () => Promise<T>): Promise<T> {
   try {
     return await answer();
@@ -81,7 +81,7 @@ async function telling<T>(answer: () => Promise<T>): Promise<T> {
 type JobWorkflow = (input: ConversionJobInput) => Promise<ConversionJobResult>;
 type BatchWorkflow = (input: ConversionBatchInput) => Promise<ConversionBatchResult>;
 
-/** The part of `convert` that Nexus has of its own: completion by callback, and cancellation. */
+/** The parts of `convert` that Nexus provides: completion by callback, and cancellation. */
 const jobRuns = new WorkflowRunOperationHandler<WorkflowStartOptions<JobWorkflow>, ConversionJobResult>((ctx, start) =>
   startWorkflow<JobWorkflow>(ctx, conversionJobType, start),
 );
@@ -93,7 +93,7 @@ function convertOperation(requests: CallerRequests): OperationHandler<ConvertInp
   };
 }
 
-/** Starts the job of this key, waits for the one that runs, or tells how it ended. */
+/** Starts the job of this key, joins it if it is running, or returns its result. */
 async function startOrJoin(
   ctx: StartOperationContext,
   { workflowId, request }: { workflowId: string; request: ConversionRequest },
@@ -105,7 +105,7 @@ async function startOrJoin(
     if (earlier) requireSameJob(earlier, start.args[0]);
     if (earlier?.open === false) return HandlerStartOperationResult.sync(await resultOf(client, earlier));
     try {
-      // One that somebody starts at this moment was not compared: it is joined in the next round.
+      // A job started concurrently has not been compared, so the next round joins it.
       return await jobRuns.start(ctx, {
         ...start,
         workflowIdReusePolicy: 'REJECT_DUPLICATE',
@@ -117,12 +117,12 @@ async function startOrJoin(
   }
 }
 
-/** What runs or ran under a workflow id, and what it was started with. */
+/** The workflow under an id, and its input. */
 type FoundWorkflow = { workflowId: string; runId: string; open: boolean } & (
   { kind: 'job'; input: ConversionJobInput } | { kind: 'batch'; input: ConversionBatchInput } | { kind: 'other' }
 );
 
-/** The latest run under this id, from its first event: also of jobs without search attributes. */
+/** The latest run under this id, from its first event, so that jobs without search attributes are found too. */
 async function findConversion(client: Client, workflowId: string): Promise<FoundWorkflow | undefined> {
   const description = await findWorkflow(client, workflowId);
   if (!description) return undefined;
@@ -134,7 +134,7 @@ async function findConversion(client: Client, workflowId: string): Promise<Found
   return { ...found, kind: 'other' };
 }
 
-/** Policies may differ: they change when a job gives up, not what it makes. */
+/** Policies may differ: they change when a job gives up, not its result. */
 function requireSameJob({ workflowId, ...earlier }: FoundWorkflow, input: ConversionJobInput): void {
   const madeOf = (each: ConversionJobInput) => ({ ...each, policies: undefined, earlier: undefined });
   if (earlier.kind === 'job' && isDeepStrictEqual(madeOf(earlier.input), madeOf(input))) return;
@@ -195,14 +195,14 @@ async function tellAppReady({ app, workflowId }: AppOrTarget): Promise<AppReadyO
   return { jobs: open ? 1 : 0 };
 }
 
-/** A job or batch of this app. To a caller, any other workflow is one that there is not. */
+/** A job or batch of this app. For the caller, any other workflow does not exist. */
 async function reach(client: Client, { app, workflowId }: Target) {
   const found = await findConversion(client, workflowId);
   if (found && found.kind !== 'other' && found.input.app === app) return found;
   throw new HandlerError('NOT_FOUND', `App ${app} has no job or batch ${workflowId}.`);
 }
 
-// What callers send is checked: their programs know neither our types nor the worker's folders.
+// Callers' input is checked: their programs know neither our types nor the worker's folders.
 const app = z.string();
 const key = z
   .string()
@@ -223,7 +223,6 @@ const stateSchema = targetSchema.refine((target) => target.key !== undefined || 
   path: ['key'],
 });
 
-/** A job or batch of an app that callers may use. */
 interface Target {
   app: string;
   workflowId: string;
@@ -231,7 +230,7 @@ interface Target {
 
 type AppOrTarget = Omit<Target, 'workflowId'> & { workflowId: string | undefined };
 
-/** Turns what a caller did wrong into an error that Nexus does not retry. */
+/** Rejects invalid requests with an error that Nexus does not retry. */
 class CallerRequests {
   constructor(private readonly apps: readonly string[]) {}
 
@@ -269,7 +268,7 @@ class CallerRequests {
   }
 }
 
-/** Two keys never share an id, whatever slashes they and their apps have. */
+/** Escapes slashes, so that two keys never share an id, whatever app they belong to. */
 function jobIdOf(app: string, key: string): string {
   return `nexus/${encodeURIComponent(app)}/${key.replace(/[%/]/g, encodeURIComponent)}`;
 }
@@ -285,7 +284,7 @@ function requireUrisOfEach(list: string, entries: unknown, fields: readonly stri
   }
 }
 
-/** A program that starts jobs resolves paths in its own working directory; here that would be the worker's. */
+/** Paths are relative to a working directory, which here would be the worker's. */
 function requireUris(fields: Readonly<Record<string, unknown>>): void {
   for (const [field, value] of Object.entries(fields)) {
     if (typeof value !== 'string' || /^[a-z][a-z0-9+.-]+:/i.test(value)) continue;

@@ -2,7 +2,7 @@ import type { BatchCounts } from '../batch/model/state';
 import type { Notice, NoticeData } from '../batch/model/notices';
 import { counted, formatCount, formatDuration, printable, shellWord } from '../messages/wording';
 
-/** What happened in a sentence or two, as Slack and Teams show it: `&`, `<` and `>` would address people there. */
+/** Describes an event in a sentence or two. Escapes `&`, `<` and `>`, which could address people in Slack and Teams. */
 export function noticeText(notice: Pick<Notice, 'type' | 'data'>): string {
   const escapes: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
   return printable(sentence(notice)).replace(/[&<>]/g, (character) => escapes[character] ?? '');
@@ -37,7 +37,7 @@ function endOf(data: NoticeData): string {
   const { RESULT_SUSPECT: suspect = 0, OUTCOME_UNKNOWN: unknown = 0 } = failures ?? {};
   const look = `${counted(suspect, 'result is', 'results are')} suspect: look at what stands beside ${suspect === 1 ? 'its destination' : 'their destinations'}.`;
   const charged = `${formatCount(unknown)} may have been charged: look at the service; --resubmit converts all the same.`;
-  // A retry converts nothing that is suspect.
+  // A retry does not convert suspect results again.
   const left = counts.failed + counts.cancelled - suspect;
   const resubmit = left > unknown ? '' : ' --resubmit';
   const next = [

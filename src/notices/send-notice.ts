@@ -13,28 +13,27 @@ import { noticeTypes, type NoticeType } from '../job/names';
 import { systemErrorCode } from '../messages/system-error';
 import { noticeText } from './notice-text';
 
-/** Who is told of what, in the form of [Standard Webhooks](https://www.standardwebhooks.com). */
+/** Recipient and selection of notices, sent as [Standard Webhooks](https://www.standardwebhooks.com). */
 export interface NotifySettings {
-  /** Gets a POST for each event: `http` or `https`, without user name and password. Default: only batches that name one send word. */
+  /** Receives a POST for each event: `http` or `https`, no user name or password. Default: only batches with their own URL notify. */
   url?: string;
   /** Signs each request: `whsec_` and the base64 of 24 to 64 random bytes. Default: requests are not signed. */
   secret?: string;
   /** Default: all. */
   events?: readonly NoticeType[];
-  /** Host names, addresses and networks (`10.0.0.0/8`) that may be told though they are not public. Default: none. */
+  /** Host names, addresses and networks (`10.0.0.0/8`) that may be notified although they are not public. Default: none. */
   allowedHosts?: readonly string[];
   resolve?: Resolve;
 }
 
-/** How long a listener may take to answer. */
 const answerWithinMs = 15_000;
 
-/** The word did not arrive, as far as is known; another attempt may do better. The message holds no more of the URL than its host. */
+/** The notice has probably not arrived; a retry may succeed. The message contains only the host of the URL. */
 export class NoticeNotSentError extends Error {
   override readonly name = 'NoticeNotSentError';
 }
 
-/** The events that a worker with these settings tells. Undefined: none. @throws TypeError for settings that can't work. */
+/** The events for which a worker with these settings sends notices; undefined: none. @throws TypeError for invalid settings */
 export function eventsOf({ url, secret, events = noticeTypes }: NotifySettings = {}):
   readonly NoticeType[] | undefined {
   if (url !== undefined && !isNoticeUrl(url)) throw new TypeError(`notify.url ${noticeUrlProblem}.`);
@@ -46,7 +45,7 @@ export function eventsOf({ url, secret, events = noticeTypes }: NotifySettings =
 }
 
 /**
- * Tells the listener once; an answer other than 2xx, also a redirect, counts as not told.
+ * Sends one request to the listener; any answer other than 2xx, also a redirect, counts as a failure.
  * @throws NoticeNotSentError
  */
 export async function sendNotice(
@@ -76,7 +75,7 @@ export async function sendNotice(
   const limit = limitTime(signal, answerWithinMs);
   try {
     await agent.assertPublic(url);
-    // Loaded for the first word: most workers send none.
+    // Loaded for the first notice: most workers send none.
     const { request } = require('undici') as typeof Undici;
     const answer = await request(url, {
       method: 'POST',
@@ -97,7 +96,7 @@ export async function sendNotice(
   }
 }
 
-/** The signature counts from the attempt: a listener refuses what is minutes old. */
+/** The timestamp is that of the attempt: a listener rejects a signature that is minutes old. */
 function headersOf({ id, body, secret }: { id: string; body: string; secret: string | undefined }) {
   const now = new Date();
   const named = { 'webhook-id': id, 'webhook-timestamp': String(Math.floor(now.getTime() / 1_000)) };

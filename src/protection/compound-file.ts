@@ -1,14 +1,14 @@
 import type { ReadAt } from './read-at';
 
 const endOfChain = 0xfffffffa;
-/** More than what may be read can name. */
+/** More sectors than one check may read. */
 const mostSectors = 131_072;
-/** Smaller streams are kept together. */
+/** Smaller streams share the root's stream. */
 const smallBytes = 4_096;
 /** Limit for the directory and for the table of small sectors. */
 const mostBytes = 1024 * 1024;
 
-/** The streams at the top of a compound file ([MS-CFB]), by name. */
+/** The top-level streams of a compound file ([MS-CFB]), by name. */
 export interface CompoundFile {
   has(name: string): boolean;
   /** As `ReadAt`. @throws if there is no such stream */
@@ -24,10 +24,10 @@ export async function openCompoundFile(read: ReadAt): Promise<CompoundFile> {
   const perSector = sectorBytes / 4;
   const sectorAt = (sector: number) => (sector + 1) * sectorBytes;
 
-  /** Sectors of the list beyond the header so far: each is read once, even if they form a circle. */
+  /** Sectors of the list beyond the header, as far as known: each is read once, even if they form a circle. */
   const lists = [header.readUInt32LE(68)];
 
-  /** The sector after another one, by the table of sectors; where the sectors of the table are, the header and a list tell. */
+  /** The next sector of a chain, from the table of sectors, whose own sectors are listed in the header and in `lists`. */
   async function next(sector: number): Promise<number> {
     const listed = Math.floor(sector / perSector);
     let [list, at] = [header, 76 + 4 * listed];
@@ -41,7 +41,7 @@ export async function openCompoundFile(read: ReadAt): Promise<CompoundFile> {
     const table = await read(sectorAt(list.readUInt32LE(at)), sectorBytes);
     return table.readUInt32LE(4 * (sector % perSector));
   }
-  /** Bytes of a chain of sectors, of which those in a row are read at once. */
+  /** Bytes of a chain of sectors; consecutive sectors are read at once. */
   async function chain(first: number, start: number, length: number): Promise<Buffer> {
     const sectors: number[] = [];
     for (
@@ -66,7 +66,7 @@ export async function openCompoundFile(read: ReadAt): Promise<CompoundFile> {
   const entryAt = (index: number) => entryOf(directory.subarray(128 * index, 128 * (index + 1)));
   const root = entryAt(0);
   const streams = new Map<string, Entry>();
-  // Only the top: an embedded document has streams of the same names.
+  // Only the top level: an embedded document has streams of the same names.
   const toVisit = [root.child];
   const visited = new Set<number>();
   for (let index = toVisit.pop(); index !== undefined; index = toVisit.pop()) {
@@ -77,7 +77,7 @@ export async function openCompoundFile(read: ReadAt): Promise<CompoundFile> {
     if (entry.isStream) streams.set(entry.name, entry);
   }
 
-  /** Small streams share the one of the root, in sectors of 64 bytes with a table of their own. */
+  /** Small streams share the root's stream, in sectors of 64 bytes with their own table. */
   async function readSmall({ start, bytes }: Entry): Promise<Buffer> {
     const table = await chain(header.readUInt32LE(60), 0, mostBytes);
     const sectors: number[] = [];

@@ -2,16 +2,16 @@ import { createDecipheriv, createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { rc4 } from './rc4';
 
-/** Whether a password opens what Office encrypted, by each way of [MS-OFFCRYPTO]. All throw on what they don't know. */
+/** Checks whether a password opens a file encrypted by Office, for each method of [MS-OFFCRYPTO]. All throw on unknown input. */
 
-/** More would hold up a worker for longer than the look is worth; Office writes 100,000. */
+/** More rounds would occupy a worker for longer than the check is worth; Office uses 100,000. */
 const mostSpins = 1_000_000;
 const spinsBetweenPauses = 5_000;
 
 const hash = (algorithm: string, ...parts: Uint8Array[]): Buffer =>
   createHash(algorithm).update(Buffer.concat(parts)).digest();
 const utf16 = (password: string) => Buffer.from(password, 'utf16le');
-/** Cut, or filled up. */
+/** Cuts or pads to a length. */
 const sized = (bytes: Buffer, length: number, filler: number) =>
   Buffer.concat([bytes, Buffer.alloc(length, filler)]).subarray(0, length);
 
@@ -31,7 +31,7 @@ async function spun(algorithm: string, start: Buffer, spins: number): Promise<Bu
   return result;
 }
 
-/** Obfuscation by XOR (2.3.7.1): the key, then a checksum of the password. */
+/** XOR obfuscation (2.3.7.1): the key, then a checksum of the password. */
 export function opensByObfuscation(content: Buffer, password: string): boolean {
   const bytes = Buffer.from(password, 'latin1');
   const checksum = [bytes.length, ...bytes].reverse().reduce((sum, byte) => {
@@ -40,7 +40,7 @@ export function opensByObfuscation(content: Buffer, password: string): boolean {
   return content.readUInt16LE(2) === (checksum ^ 0xce4b);
 }
 
-/** RC4 with a key of 40 bits (2.3.6): salt, verifier, and its hash. */
+/** 40-bit RC4 (2.3.6): salt, verifier, and its hash. */
 export function opensByLegacyRc4(content: Buffer, password: string): boolean {
   const short = hash('md5', utf16(password)).subarray(0, 5);
   const salted = Buffer.concat([short, content.subarray(0, 16)]);
@@ -49,7 +49,7 @@ export function opensByLegacyRc4(content: Buffer, password: string): boolean {
   return hash('md5', plain.subarray(0, 16)).equals(plain.subarray(16));
 }
 
-/** A cryptographic provider's RC4 or AES (2.3.4 and 2.3.5): the version, then header and verifier. */
+/** RC4 or AES of a cryptographic provider (2.3.4 and 2.3.5): the version, then header and verifier. */
 export async function opensByProvider(info: Buffer, password: string): Promise<boolean> {
   const headerBytes = info.readUInt32LE(8);
   const header = info.subarray(12, 12 + headerBytes);
@@ -73,10 +73,10 @@ export async function opensByProvider(info: Buffer, password: string): Promise<b
   return hash('sha1', plain.subarray(0, 16)).equals(plain.subarray(16, 36));
 }
 
-/** Agile encryption (2.3.4.10 to 2.3.4.13), by its XML. */
+/** Agile encryption (2.3.4.10 to 2.3.4.13), described in XML. */
 export async function opensByAgile(xml: string, password: string): Promise<boolean> {
   const key = /<(?:[\w.-]+:)?encryptedKey\b[^>]*/.exec(xml)?.[0];
-  // With a certificate alone.
+  // Encrypted for a certificate only.
   if (key === undefined) return false;
   const text = (name: string) => new RegExp(`\\b${name}="([^"]*)"`).exec(key)?.[1] ?? '';
   const bytes = (name: string) => Buffer.from(text(name), 'base64');

@@ -2,18 +2,18 @@ import { openCompoundFile, type CompoundFile } from './compound-file';
 import { opensByAgile, opensByLegacyRc4, opensByObfuscation, opensByProvider } from './office-passwords';
 import type { ReadAt } from './read-at';
 
-/** Excel and PowerPoint try these before they ask, and save so what is protected against changes only ([MS-OFFCRYPTO] 2.4.2.3). */
+/** Excel and PowerPoint try these first, and use them for files only protected against changes ([MS-OFFCRYPTO] 2.4.2.3). */
 const excelTries = 'VelvetSweatshop';
 const powerPointTries = '/01Hannes Ruescher/01';
 
-/** Where Excel's records that may come before FILEPASS end. */
+/** Limit of the search for FILEPASS, which few records may precede. */
 const mostRecordsBefore = 8;
 const filePass = 0x2f;
 const biff8 = 0x0600;
 const encryptedWord = 0x0100;
 const encryptedPresentation = 0xf3d1c4df;
 
-/** Whether a compound file is a document of Office, new or old, that asks for a password or for rights. */
+/** Whether a compound file is an Office document, old or new, that needs a password or rights. */
 export async function isProtectedOffice(read: ReadAt): Promise<boolean> {
   const file = await openCompoundFile(read);
   if (file.has('\tDRMContent')) return true;
@@ -25,9 +25,9 @@ export async function isProtectedOffice(read: ReadAt): Promise<boolean> {
   return file.has('PowerPoint Document') && isProtectedPresentation(file);
 }
 
-/** Office Open XML, whatever program it is of. */
+/** Office Open XML of any program. */
 async function isProtectedPackage(file: CompoundFile): Promise<boolean> {
-  // With a rights service in place of a password.
+  // Protected by a rights service instead of a password.
   if (!file.has('EncryptionInfo')) return true;
   const info = await file.read('EncryptionInfo', 0, 64 * 1024);
   const [major, minor] = [info.readUInt16LE(0), info.readUInt16LE(2)];
@@ -55,7 +55,7 @@ function opensWorkbook(content: Buffer, isBiff8: boolean): boolean | Promise<boo
   return opensByProvider(info, excelTries);
 }
 
-/** By way of the last edit, which names its record of encryption ([MS-PPT] 2.3.3). */
+/** Follows the last edit to its encryption record ([MS-PPT] 2.3.3). */
 async function isProtectedPresentation(file: CompoundFile): Promise<boolean> {
   const user = await file.read('Current User', 0, 20);
   if (user.readUInt32LE(12) !== encryptedPresentation) return false;

@@ -2,10 +2,10 @@ import type { ReadAt } from './read-at';
 import { readContent, readEntries } from './zip-entries';
 
 const mostManifestBytes = 16 * 1024 * 1024;
-/** Newer programs encrypt the whole package. A file that opens may still have encrypted macros. */
+/** Newer programs encrypt the whole package. Encrypted macros do not count: such a file opens without a password. */
 const contents = /\bfull-path\s*=\s*["'](content\.xml|encrypted-package)["']/;
 
-/** Whether the manifest of an OpenDocument package says that its content is encrypted. */
+/** Whether the manifest of an OpenDocument package marks its content as encrypted. */
 export async function isProtectedOpenDocument(read: ReadAt, size: number): Promise<boolean> {
   const manifest = await readManifest(read, size);
   const entries = manifest.split(/<(?:[\w.-]+:)?file-entry\b/).slice(1);

@@ -1,4 +1,4 @@
-/** Objects of a PDF (ISO 32000-2, 7.3), as far as dictionaries of its structure need them. Names keep their slash; texts are buffers. */
+/** Objects of a PDF (ISO 32000-2, 7.3), as far as its structure needs them. Names keep their slash; strings are buffers. */
 export type PdfValue = number | string | boolean | null | Buffer | PdfReference | readonly PdfValue[] | PdfDictionary;
 export type PdfDictionary = ReadonlyMap<string, PdfValue>;
 export interface PdfReference {
@@ -9,7 +9,7 @@ export const isReference = (value: PdfValue | undefined): value is PdfReference 
   typeof value === 'object' && value !== null && 'reference' in value;
 export const isDictionary = (value: PdfValue | undefined): value is PdfDictionary => value instanceof Map;
 
-/** In its groups: a mark, a text in hexadecimal digits, a name, a reference, another word. */
+/** Groups: a mark, a hexadecimal string, a name, a reference, any other word. */
 const token =
   /(?:[\0\s]|%[^\r\n]*[\r\n])*(?:(<<|>>|[[\](])|<([\da-f\0\s]*)>|(\/[^\0\s()<>[\]{}/%]*)|(\d+)[\0\s]+\d+[\0\s]+R(?![^\0\s()<>[\]{}/%])|([^\0\s()<>[\]{}/%]+))/iy;
 const textPart = /\\[^]|[^]/y;
@@ -17,7 +17,7 @@ const controls: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', 
 const words: Readonly<Record<string, PdfValue>> = { true: true, false: false, null: null };
 const mostDepth = 32;
 
-/** Reads the object at `at` of a text in Latin-1. @throws on what is none, or is cut */
+/** Reads the object at `at` of a text in Latin-1. @throws if there is none, or if it is cut off */
 export function readObject(source: string, at = 0): { value: PdfValue; end: number } {
   let end = at;
   function take(pattern: RegExp): RegExpExecArray {

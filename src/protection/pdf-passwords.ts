@@ -2,18 +2,18 @@ import { createCipheriv, createHash } from 'node:crypto';
 import type { PdfDictionary } from './pdf-objects';
 import { rc4 } from './rc4';
 
-/** Takes the place of a password that is shorter (ISO 32000-2, 7.6.4.3). */
+/** Fills up a shorter password (ISO 32000-2, 7.6.4.3). */
 const padding = Buffer.from('28bf4e5e4e758a4164004e56fffa01082e2e00b6d0683e802f0ca9fe6453697a', 'hex');
 
 const hash = (algorithm: string, ...parts: Uint8Array[]): Buffer =>
   createHash(algorithm).update(Buffer.concat(parts)).digest();
 
-/** Whether the empty password opens a PDF, as it does where an owner only restricts printing and the like. @throws if unknown */
+/** Whether the empty password opens a PDF, as it does if the owner only restricts printing and the like. @throws if unknown */
 export function opensWithoutPassword(rules: PdfDictionary, id: Buffer): boolean {
-  // Keys of certificates, and of vendors.
+  // Encrypted for certificates, or by a vendor's handler.
   if (rules.get('/Filter') !== '/Standard') return false;
   const version = Number(rules.get('/V'));
-  // Attachments alone are encrypted.
+  // Only attachments are encrypted.
   if (version >= 4 && (rules.get('/StmF') ?? '/Identity') === '/Identity') return true;
   const revision = Number(rules.get('/R'));
   const user = text(rules, '/U');
@@ -23,13 +23,13 @@ export function opensWithoutPassword(rules: PdfDictionary, id: Buffer): boolean 
   }
   if (!(revision >= 2 && revision <= 4))
     throw new RangeError('Has an unknown revision of the standard security handler.');
-  // In bits, in bytes, or wrong.
+  // The length may be in bits, in bytes, or wrong, so several are tried.
   const said = Number(rules.get('/Length') ?? 40);
   const lengths = new Set([said / 8, said, 5, 16].filter((bytes) => bytes >= 5 && bytes <= 16));
   return [...lengths].some((bytes) => opensByRc4(rules, { id, user, revision, bytes }));
 }
 
-/** Revisions 2 to 4 check so whatever encrypts the content: algorithms 2, 4, 5 and 6. */
+/** Revisions 2 to 4 verify passwords this way, whatever encrypts the content: algorithms 2, 4, 5 and 6. */
 function opensByRc4(
   rules: PdfDictionary,
   { id, user, revision, bytes }: { id: Buffer; user: Buffer; revision: number; bytes: number },
@@ -51,7 +51,7 @@ function opensByRc4(
   return expected.equals(user.subarray(0, 16));
 }
 
-/** The hash of revision 6, of an empty password: algorithm 2.B. */
+/** Hash of the empty password in revision 6: algorithm 2.B. */
 function hardened(salt: Buffer): Buffer {
   let key = hash('sha256', salt);
   for (let round = 0, last = 0; round < 64 || last > round - 32; round += 1) {

@@ -3,10 +3,10 @@ import { opensWithoutPassword } from './pdf-passwords';
 import type { ReadAt } from './read-at';
 
 const tailBytes = 4_096;
-/** Read of a trailer, and of each place where the encryption rules may be. */
+/** Bytes read for a trailer, and at each place where the encryption rules may be. */
 const windowBytes = 64 * 1024;
 
-/** Whether a PDF, whose header is at `origin`, asks for a password or a certificate. */
+/** Whether a PDF, whose header is at `origin`, needs a password or a certificate. */
 export async function isProtectedPdf(
   read: ReadAt,
   { size, origin }: { size: number; origin: number },
@@ -21,7 +21,7 @@ export async function isProtectedPdf(
   const opens = (rules: PdfValue) =>
     isDictionary(rules) && opensWithoutPassword(rules, Buffer.isBuffer(id) ? id : Buffer.alloc(0));
   if (!isReference(encryption)) return !opens(encryption);
-  // Before the table in what was written at once, and near the begin of what is linearized. No table of objects need be read.
+  // The rules are before the table in a file written at once, or near the beginning of a linearized one, so no table is parsed.
   const object = new RegExp(`(?<!\\d)${encryption.reference}\\s+\\d+\\s+obj(?=\\s*<<)`);
   for (const at of [tableAt - windowBytes, 0, size - windowBytes]) {
     const window = await text(at);
@@ -31,7 +31,7 @@ export async function isProtectedPdf(
   return false;
 }
 
-/** The trailer of a cross-reference table, if it is short or the last in the file, or of a cross-reference stream. */
+/** The trailer of a cross-reference stream, or of a cross-reference table that is short or the last in the file. */
 function trailerOf(table: string, tail: string): PdfDictionary {
   const isOfLines = /^\s*xref/.test(table);
   const begin = isOfLines ? table.indexOf('trailer') : (/^\s*\d+\s+\d+\s+obj/.exec(table)?.[0].length ?? NaN);

@@ -3,17 +3,17 @@ import { isProtectedOpenDocument } from './open-document';
 import { isProtectedPdf } from './pdf';
 import { boundedReader, type ReadAt } from './read-at';
 
-/** Formats whose files can be protected tell so within as many bytes. */
+/** Enough to recognize every format whose files can be protected. */
 const headBytes = 4_096;
 const compoundFile = Buffer.from('d0cf11e0a1b11ae1', 'hex');
-/** The first entry of a package, stored as it is. */
+/** The first entry of a package, which is not compressed. */
 const openDocument = 'mimetypeapplication/vnd.oasis.opendocument';
 
 /**
- * Whether a file opens only with a password, or to those whom a certificate or a rights service lets in: PDF, Office Open XML,
- * OpenDocument, and Word, Excel and PowerPoint of 97 to 2003. Other files take one read; these some more at places that the file
- * itself points to, within limits. False for what cannot be read or understood, and for what opens without asking: a PDF that only
- * restricts what may be done with it, and a workbook with the password that Excel tries by itself.
+ * Whether a file opens only with a password, a certificate or a rights service: PDF, Office Open XML, OpenDocument, and Word, Excel and
+ * PowerPoint 97 to 2003. Other files take one read; these take some more, within limits, at places that the file points to. False for
+ * files that can't be read or understood, and for those that open without asking: a PDF that only restricts its use, and a workbook
+ * with the password that Excel tries on its own.
  */
 export async function isProtected({ size, readAt }: { size: number; readAt: ReadAt }): Promise<boolean> {
   try {
@@ -26,7 +26,7 @@ export async function isProtected({ size, readAt }: { size: number; readAt: Read
     const pdf = text.slice(0, 1_024).indexOf('%PDF-');
     return pdf >= 0 && (await isProtectedPdf(read, { size, origin: pdf }));
   } catch {
-    // The service may understand more, and an upload finds out by itself what cannot be read.
+    // The service may understand more, and the upload itself reports a file that can't be read.
     return false;
   }
 }

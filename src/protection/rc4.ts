@@ -1,4 +1,4 @@
-/** By hand: Node's OpenSSL no longer has it. */
+/** Own implementation: Node's OpenSSL no longer includes RC4. */
 export function rc4(key: Uint8Array, data: Uint8Array): Buffer {
   const state = Uint8Array.from({ length: 256 }, (_, index) => index);
   const at = (index: number) => state[index & 255] ?? 0;

@@ -1,10 +1,10 @@
-/** Up to `length` bytes of a file from `start` on; fewer only at its end. */
+/** Reads `length` bytes of a file from `start`; fewer only at its end. */
 export type ReadAt = (start: number, length: number) => Promise<Buffer>;
 
 const mostReads = 128;
 const mostBytes = 4 * 1024 * 1024;
 
-/** Keeps what was read, and throws on what lies outside of the file, or beyond what a look may read in all. */
+/** Caches reads. Throws on a read outside of the file, or beyond the limits for one check. */
 export function boundedReader(size: number, readAt: ReadAt): ReadAt {
   const pieces: { start: number; bytes: Buffer }[] = [];
   let readBytes = 0;

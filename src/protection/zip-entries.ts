@@ -6,21 +6,21 @@ export interface ZipEntry {
   isEncrypted: boolean;
   method: number;
   crc: number;
-  /** Bytes in the file. */
+  /** Size in the file. */
   packed: number;
   unpacked: number;
-  /** Where it begins. */
+  /** Offset of the local header. */
   local: number;
 }
 
-/** A comment may stand behind the end of a zip. */
+/** Room for the comment that may follow the directory of a zip. */
 const tailBytes = 66_000;
 /** Limit for the directory; a zip with a larger one is not read. */
 const mostBytes = 256 * 1024 * 1024;
-/** Stands for a number that is stored elsewhere, as in files above 4 GiB: it is not read there. */
+/** Marks a number that is stored elsewhere, as in files above 4 GiB, which is not supported here. */
 export const elsewhere = 0xffff_ffff;
 
-/** What the directory of a zip says of its entries; none where it is too large. @throws RangeError when it is missing or damaged */
+/** The directory's entries; none if it is too large. @throws RangeError if it is missing or damaged */
 export async function* readEntries(read: ReadAt, size: number): AsyncGenerator<ZipEntry> {
   const tail = await read(Math.max(size - tailBytes, 0), Math.min(size, tailBytes));
   const end = tail.lastIndexOf('PK\x05\x06', undefined, 'latin1');
@@ -39,7 +39,7 @@ export async function* readEntries(read: ReadAt, size: number): AsyncGenerator<Z
   }
 }
 
-/** The bytes of an entry that is stored or deflated. @throws if it is damaged, or has more */
+/** Content of a stored or deflated entry. @throws if it is damaged, or larger than `mostBytes` */
 export async function readContent(
   read: ReadAt,
   { local, packed, method }: ZipEntry,

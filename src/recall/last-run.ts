@@ -5,8 +5,8 @@ import { hasStatus } from '../history/grpc';
 import { quoted } from '../job/search-attributes';
 
 /**
- * The run that was found to be the last one under a job's id; or a later one, which has begun and ended since somebody looked.
- * Undefined when Temporal no longer knows the run that was found.
+ * The given run, or the latest one that started and ended under the job's id after it was found. Undefined if Temporal no longer knows
+ * the given run.
  */
 export async function lastRun(
   client: Client,
@@ -16,7 +16,7 @@ export async function lastRun(
   let last = await findWorkflow(client, workflowId, found);
   if (!last) return undefined;
   const latest = await findWorkflow(client, workflowId);
-  // The job that asks, of which a run that was reset is a part.
+  // Identifies the asking job, whose own runs before a reset must be skipped.
   const asking = latest?.status.name === 'RUNNING' ? firstRunOf(latest) : undefined;
   for (const { runId, startTime } of await runsSince(client, workflowId, last.startTime)) {
     if (runId === latest?.runId || startTime <= last.startTime) continue;
@@ -33,7 +33,7 @@ interface Asked {
   reject: (error: unknown) => void;
 }
 
-/** Servers answer few lists a second: what is asked within this time after one goes into the next, so many together. */
+/** Servers allow few list requests per second, so questions that come within this pause share the next one. */
 const pauseMs = 200;
 const idsAtOnce = 100;
 const asked = new WeakMap<Client, Asked[]>();
@@ -68,7 +68,7 @@ async function list(client: Client, questions: readonly Asked[]): Promise<void> 
     for (const { workflowId, resolve } of questions) resolve(found.get(workflowId) ?? []);
   } catch (error) {
     for (const { resolve, reject } of questions) {
-      // Temporal's test server has no lists.
+      // Temporal's test server does not support lists.
       if (hasStatus(error, 'UNIMPLEMENTED')) resolve([]);
       else reject(error);
     }

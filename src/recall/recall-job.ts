@@ -27,7 +27,7 @@ export interface RecallTools {
 
 type JobIdentity = RecallJobInput['job'];
 
-/** Whether two jobs make the same file of the same source. */
+/** Whether two jobs make the same file from the same source. */
 export function isSameJob(one: JobIdentity, other: JobIdentity): boolean {
   return keyOf(one) === keyOf(other);
 }
@@ -37,7 +37,7 @@ function keyOf({ app, source, output, input, parameters, destination }: JobIdent
   return JSON.stringify([app, from, output, input ?? null, parametersKey(parameters), destination ?? null]);
 }
 
-/** What the last run under a job's id decides about another one: the table of docs/repetition.md. Sends nothing. */
+/** Decides what the next run of a job does about the last one, by the table of docs/repetition.md. Sends nothing. */
 export async function recallJob(
   tools: RecallTools,
   workflowId: string,
@@ -57,10 +57,10 @@ export async function recallJob(
       const { earlier, isNewContent } = recalled;
       const isOther = isRetry && isNewContent && !again && left.charge !== 'no';
       if (isOther) return { kind: 'keep', outcome: sourceChanged(left, workflowId) };
-      // For one result that somebody waits for, `onExisting` says what is replaced. A retry can name none, and replaces what its last
-      // run has delivered.
+      // If a caller waits for the result, `onExisting` decides what is replaced. A retry can't set it, and replaces the result of its
+      // last run.
       const output = isSingle && !isRetry ? undefined : left.output;
-      // With its stamp, so that no step of the job has to read it again.
+      // Includes the stamp, so that no step of the job has to read the file again.
       const replaces = output && (await contentAsDelivered(tools.files, output, tools.signal));
       return { kind: 'start', ...defined({ earlier, replaces }) };
     }
@@ -78,8 +78,8 @@ export async function recallJob(
 }
 
 /**
- * What the last run for this very conversion left. One that made another for the same destination, or ended before it had
- * decided, was told of the run before it; one that was reset, and has submitted nothing since, knows less than that.
+ * State left by the last run of this very conversion. A run that made something else at the same destination, or ended before its
+ * decision, is skipped for the run that it recalls; a reset run that has submitted nothing since, for the run it was reset from.
  */
 async function readLeft(
   { client }: RecallTools,
@@ -89,10 +89,10 @@ async function readLeft(
   const options = optionsOf(job);
   let run = await lastRun(client, workflowId, recall.runId);
   for (;;) {
-    // Another workflow's id was given to the job.
+    // The id belongs to a workflow of another type.
     if (run && run.type !== conversionJobType) break;
     const history = run && (await readHistory(client, run));
-    // It certainly ran, and nobody else can tell what it did.
+    // The run existed, and nothing else records what it did.
     if (!run || !history) return { left: { charge: 'maybe', ...known, options }, outcome: unreadableJob };
     const { input, recalled, result, resetFrom } = history;
     const hasDecided = !input.recall || recalled === 'start' || result !== undefined;
@@ -113,12 +113,12 @@ async function readHistory(client: Client, run: WorkflowExecutionDescription): P
   try {
     return await readJobHistory(events, client.options.loadedDataConverter);
   } catch {
-    // Encrypted with a key that is gone, or not ours.
+    // Encrypted with a key that is gone or not ours.
     return undefined;
   }
 }
 
-/** How a run of a job ended, and what it left at the service. */
+/** How a run of a job ended, and the state that it left at the service. */
 export async function outcomeOf(
   client: Client,
   run: WorkflowExecutionDescription,
@@ -129,18 +129,18 @@ export async function outcomeOf(
     return outcomeOfResult((await handle.result()) as Parameters<typeof outcomeOfResult>[0]);
   } catch (error) {
     const isFailed = error instanceof WorkflowFailedError;
-    // One that Temporal has run again may have ended so, by a time-out.
+    // Temporal's own retry of a run, for example after a timeout, ends the run this way.
     if (!isFailed && !(error instanceof WorkflowContinuedAsNewError)) throw error;
     const cause = isFailed ? error.cause : error;
     const outcome = outcomeOfFailure(cause);
     if (outcome.charge !== undefined && cause instanceof ApplicationFailure) return outcome;
-    // The job ended without reporting what it left behind at the service.
+    // The job ended without reporting its charge.
     const { charge, requests } = known ?? (await readRun(client, run));
     return { ...outcome, ...rowOfEarlier(charge), requests };
   }
 }
 
-/** Not where something stood in its place, which a reset leaves: the job's own result. */
+/** A skipped job has delivered nothing, even if the file in its place is its own from before a reset. */
 function isDelivered({ result }: JobHistory): boolean {
   return result?.status === 'succeeded' || result?.recalled === true;
 }

@@ -1,8 +1,8 @@
 import { StorageError, type StorageErrorCode } from '../storage/errors';
 
-/** What the SDK throws: its own errors, and those that the server answers. */
+/** An error of the SDK itself, or of the server. */
 interface Answer {
-  /** The code of S3, such as `NoSuchKey`, or of the SDK. */
+  /** S3's error code, such as `NoSuchKey`, or the SDK's. */
   readonly name: string;
   readonly status: number | undefined;
   readonly message: string;
@@ -18,12 +18,12 @@ export function isMissing(error: unknown): boolean {
   return ['NoSuchKey', 'NotFound'].includes(answerOf(error).name);
 }
 
-/** The precondition of a request did not hold: the name is taken, or the object is another. */
+/** A precondition failed: the name is taken, or the object has changed. */
 export function isRefusedByCondition(error: unknown): boolean {
   return answerOf(error).status === 412;
 }
 
-/** What a server says to a precondition that does not hold, when it need not be asked. */
+/** The error of a failed precondition, for when the result is known without a request. */
 export function refusedByCondition(): Error {
   return Object.assign(new Error('the name is taken'), { $metadata: { httpStatusCode: 412 } });
 }
@@ -88,7 +88,7 @@ const diagnoses: Readonly<Record<string, Diagnosis>> = {
   AuthorizationHeaderMalformed: wrongRegion,
   IllegalLocationConstraintException: wrongRegion,
   NoSuchUpload: uploadEnded,
-  // Said instead while parts were on their way when it ended.
+  // S3's answer if the upload was ended while parts were in flight.
   InvalidPart: uploadEnded,
   ConditionalRequestConflict: contended,
   OperationAborted: contended,
@@ -109,7 +109,7 @@ const diagnoses: Readonly<Record<string, Diagnosis>> = {
   'KMS.ThrottlingException': slow,
 };
 
-/** Names that the SDK gives to an answer without a body, as to HEAD. */
+/** Names that the SDK gives to a response without a body, as to HEAD. */
 const bare = /^(|Error|Unknown\w*|Forbidden|BadRequest|\d+)$/;
 const byStatus: Readonly<Record<number, string>> = {
   301: 'PermanentRedirect',
@@ -144,7 +144,7 @@ const noEndpoint: Diagnosis = {
   why: 'the endpoint is no http: or https: URL. Correct AWS_ENDPOINT_URL_S3',
 };
 
-/** Where the error has no name, these words say it: of the SDK, of the system, of TLS or of the HTTP parser. */
+/** For errors without a name: messages of the SDK, the system, TLS or the HTTP parser. */
 const byMessage: readonly (readonly [words: RegExp, diagnosis: Diagnosis])[] = [
   [/region is missing|region not accepted/i, noRegion],
   [/invalid url|was not a valid uri/i, noEndpoint],
@@ -169,7 +169,7 @@ export function destinationFailureOf(error: unknown, uri: string): StorageError 
   return failureOf(error, { uri, doing: 'write' });
 }
 
-/** The failure of a request, in the words of the store. What body, signal and `mayCommit` throw stays as it is. */
+/** Converts a failed request to a `StorageError`. Not for what body, signal or `mayCommit` throw, which stays as it is. */
 export async function told<T>(uri: string, work: Promise<T>): Promise<T> {
   try {
     return await work;
@@ -182,7 +182,7 @@ function failureOf(error: unknown, { uri, doing }: { uri: string; doing: Doing }
   if (error instanceof StorageError) return error;
   const answer = answerOf(error);
   const { name, status, message } = answer;
-  // The listing of a folder that holds nothing is empty.
+  // S3 answers the listing of a nonexistent folder with an empty list, not 404.
   const isForeign = status === 404 && uri.endsWith('/') && name !== 'NoSuchBucket';
   const known =
     (isForeign ? notS3 : diagnoses[name]) ??
@@ -198,9 +198,9 @@ function failureOf(error: unknown, { uri, doing }: { uri: string; doing: Doing }
     code: known?.code[doing] ?? 'STORAGE_FAILED',
     message: `Cannot ${doing} ${uri}: ${known ? `${known.why} (${proof})` : reason}.`,
     uri,
-    // What is not known is most often the network, or a server that restarts.
+    // Unknown errors usually come from the network or a restarting server.
     retryable: known ? known.retryable === true : status === undefined || status >= 500 || status === 408,
-    // The SDK's own error also holds the request and the whole answer.
+    // The SDK's error also contains the request and the whole response.
     cause: new Error(reason),
   });
 }

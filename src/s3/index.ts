@@ -1,4 +1,4 @@
-/** The store for `s3:` URIs: AWS, and servers that speak its API. Needs the package `@aws-sdk/client-s3`. */
+/** Options of the store for `s3:` URIs: AWS, and servers with the same API. Needs the package `@aws-sdk/client-s3`. */
 import { HttpsProxyAgent } from 'https-proxy-agent';
 import { DeleteObjectCommand, DeleteObjectsCommand, S3Client, UploadPartCommand } from '@aws-sdk/client-s3';
 import { proxyFor } from '../network/proxy';
@@ -15,19 +15,18 @@ import { writeObject } from './write';
 export interface S3FilesOptions {
   /** Base URL of the server. Default: AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, else AWS. */
   endpoint?: string | undefined;
-  /** Default: AWS_REGION, or that of the profile. */
+  /** Default: AWS_REGION, or the region of the profile. */
   region?: string | undefined;
-  /** Whether the bucket stands in the path of a URL and not in its host name. Default: with `endpoint`. */
+  /** Whether URLs have the bucket in the path instead of the host name. Default: true if `endpoint` is set. */
   pathStyle?: boolean | undefined;
-  /** Replaces all of these, for example to give credentials. Default: those of the provider's own chain. */
+  /** Replaces all other options, for example to pass credentials. Default: a client with the provider's credential chain. */
   client?: S3Client;
 }
 
-/** As many as a worker's activities may need at once; the SDK's 50 would have uploads wait for long downloads. */
+/** Enough for all activities of a worker: with the SDK's 50, uploads would wait for long downloads. */
 const agent = { keepAlive: true, maxSockets: 500 };
 const awsUrl = 'https://s3.amazonaws.com';
 
-/** With the time to connect, and the time without a byte. */
 function requestHandlerFor(endpoint: string) {
   const proxy = URL.canParse(endpoint) ? proxyFor(new URL(endpoint)) : undefined;
   const either = proxy ? new HttpsProxyAgent(proxy, agent) : agent;
@@ -35,7 +34,7 @@ function requestHandlerFor(endpoint: string) {
 }
 
 const ignore = (): void => undefined;
-/** The SDK would tell the terminal of every stream that failed; the failure itself says more. */
+/** The SDK would print every failed stream to the terminal; the failure itself says more. */
 const logger = { trace: ignore, debug: ignore, info: ignore, warn: ignore, error: ignore };
 const removedAtOnce = 1_000;
 
@@ -105,9 +104,9 @@ async function removeBelow(client: S3Client, folder: ObjectPlace): Promise<void>
 
 const mostProven = 1_000;
 
-/** Determines the key of outputs and checks, without writing anything, that they can be written. */
+/** Determines the key of a result and checks, without writing anything, that it can be written. */
 function createPlanner(client: S3Client): FileStore['prepareDestination'] {
-  /** Folders in which this worker may write, so that not every job asks. */
+  /** Folders already proven writable by this worker, so that not every job has to check. */
   const proven = new Set<string>();
 
   return async ({ uri: asked, suggestedName, onExisting, attempt = 1, source }): Promise<DestinationPlan> => {
@@ -117,9 +116,9 @@ function createPlanner(client: S3Client): FileStore['prepareDestination'] {
     if (source !== undefined && toObjectUri(toPlace(source)) === uri) throw isItsSource(uri);
     try {
       await prove(place);
-      // A later attempt may have been here before: what stands there is looked at when the bytes are known.
+      // An earlier attempt may have written the object; it is compared once the bytes are known.
       if (attempt > 1 || onExisting === 'overwrite') return { kind: 'write', uri };
-      // A free name is looked for in the end: that it may be is seen now.
+      // The free name is only chosen at the end; this checks that listing is permitted.
       const isFree = !(await findObject(client, place));
       if (isFree || onExisting === 'rename') return { kind: 'write', uri };
     } catch (error) {
@@ -129,7 +128,7 @@ function createPlanner(client: S3Client): FileStore['prepareDestination'] {
     return { kind: 'skip', uri };
   };
 
-  /** A part of an upload that does not exist is refused by whoever may write, and otherwise forbidden. */
+  /** Uploading a part to a nonexistent upload fails with `NoSuchUpload` for writers, and is forbidden for others. */
   async function prove(place: ObjectPlace): Promise<void> {
     const folder = `${place.bucket}/${keyFolderOf(place)}`;
     if (proven.has(folder)) return;

@@ -5,9 +5,9 @@ import { moveByCopy } from '../storage/move';
 import { destinationFailureOf, isMissing, isRefusedByCondition } from './errors';
 import { toPlace, type ObjectPlace } from './object-uri';
 
-/** Copies an object, and deletes it on the condition that it is still the same. */
+/** Copies an object, then deletes the original if it is unchanged. */
 export function createMover(client: S3Client): (options: MoveOptions, store: FileStore) => Promise<Moved> {
-  /** Buckets whose server heeds the condition. */
+  /** Buckets whose server is known to respect the condition. */
   const proven = new Set<string>();
 
   return (options, store) =>
@@ -21,7 +21,7 @@ export function createMover(client: S3Client): (options: MoveOptions, store: Fil
       }
     });
 
-  /** A server that ignores the condition would delete what somebody has just put there: tried on the copy, while there are two. */
+  /** A server that ignores the condition could delete a newer object. Tried on the copy, while the original still exists. */
   async function prove(copy: ObjectPlace): Promise<void> {
     const { bucket } = copy;
     if (proven.has(bucket)) return;
@@ -32,7 +32,7 @@ export function createMover(client: S3Client): (options: MoveOptions, store: Fil
     proven.add(bucket);
   }
 
-  /** Returns false if it is another object by now, or gone. */
+  /** Returns false if the object has changed or is gone. */
   async function deleteIf({ bucket: Bucket, key: Key }: ObjectPlace, IfMatch: string): Promise<boolean> {
     try {
       await client.send(new DeleteObjectCommand({ Bucket, Key, IfMatch }));

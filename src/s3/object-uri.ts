@@ -1,13 +1,13 @@
 import { holdsCredentials, withoutSecrets } from '../job/types';
 import { cannotUse } from '../storage/errors';
 
-/** An object, or with a key that is empty or ends with `/`, a folder of them. */
+/** An object; with an empty key or one that ends with `/`, a folder of objects. */
 export interface ObjectPlace {
   readonly bucket: string;
   readonly key: string;
 }
 
-/** `s3://bucket/some/key.md`; a character that URIs reserve is encoded in it, as in `a%20b.md`. */
+/** `s3://bucket/some/key.md`; characters reserved in URIs are encoded, as in `a%20b.md`. */
 export function toPlace(uri: string): ObjectPlace {
   if (holdsCredentials(uri)) throw cannotUse(withoutSecrets(uri), 'it holds a user name or a password. Take them out');
   const [, bucket, key] = /^s3:\/\/([^/?#]+)\/([^?#]*)$/is.exec(uri) ?? [];

@@ -14,12 +14,12 @@ import { isFolder, toObjectUri, type ObjectPlace } from './object-uri';
 
 interface SeenObject {
   readonly found: FoundFile;
-  /** Names this content in a precondition. */
+  /** ETag of this content, for preconditions. */
   readonly etag: string;
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** @throws the SDK's error, which says why: the server's code, not the bare status of HEAD. */
+/** @throws the SDK's error of a GET, which has the server's code: the answer to a HEAD only has a status. */
 export async function seeObject(client: S3Client, place: ObjectPlace): Promise<SeenObject> {
   const { bucket: Bucket, key: Key } = place;
   try {
@@ -33,7 +33,7 @@ export async function seeObject(client: S3Client, place: ObjectPlace): Promise<S
   }
 }
 
-/** The same object if there is one. */
+/** Like `seeObject`, but undefined if there is no object. */
 export async function findObject(client: S3Client, place: ObjectPlace): Promise<SeenObject | undefined> {
   try {
     return await seeObject(client, place);
@@ -43,12 +43,12 @@ export async function findObject(client: S3Client, place: ObjectPlace): Promise<
   }
 }
 
-/** What HEAD or a listing tells of an object. */
+/** From the answer to a HEAD or from a listing. */
 function toFound(
   place: ObjectPlace,
   told: Pick<HeadObjectCommandOutput, 'ContentLength' | 'ETag' | 'LastModified'> & Pick<_Object, 'Size'>,
 ): FoundFile {
-  // A HEAD tells whole seconds, a listing may tell more.
+  // Rounded down to match: a HEAD reports whole seconds, a listing may be more precise.
   const seconds = Math.floor((told.LastModified?.getTime() ?? 0) / 1_000);
   return {
     kind: 'file',
@@ -74,15 +74,15 @@ export async function look(client: S3Client, place: ObjectPlace): Promise<FileSn
 }
 
 interface ReadOptions {
-  /** Fails with SOURCE_CHANGED if the object has another. */
+  /** Fails with SOURCE_CHANGED if the object has a different ETag. */
   etag?: string;
   start?: number | undefined;
   signal?: AbortSignal | undefined;
 }
 
 /**
- * The bytes of an object. What goes wrong comes by way of the stream. A body that is cut, as it is when it was not read for a
- * while, is asked for again from where it was cut.
+ * The bytes of an object. Errors are reported through the stream. If the connection breaks, as it does after a pause in reading, the
+ * rest is requested again.
  */
 export function readObject(
   client: S3Client,
@@ -104,12 +104,12 @@ export function readObject(
         length ??= ContentLength;
         return Body as Readable;
       } catch (error) {
-        // No byte is left from there on.
+        // The start is at or beyond the end of the object.
         if (start > 0 && passed === 0 && answerOf(error).status === 416) return Readable.from([]);
         throw error;
       }
     },
-    // What fails when all has come is the checksum.
+    // An error after the last byte is a checksum error, which must not be retried.
     mayOpenAgain: (passed) => etag !== undefined && passed < (length ?? 0) && signal?.aborted !== true,
     failureOf: (error) => (signal?.aborted ? (signal.reason as Error) : sourceFailureOf(error, toObjectUri(place))),
   });
@@ -121,7 +121,7 @@ interface BytesOptions {
   readonly failureOf: (error: unknown) => Error;
 }
 
-/** Passes chunks on as they come; as a pipe through another stream a gigabyte takes half as long again. */
+/** Passes chunks on directly: piping through another stream would take half as long again for a gigabyte. */
 class ObjectBytes extends Readable {
   readonly #options: BytesOptions;
   readonly #ending = new AbortController();
@@ -157,7 +157,7 @@ class ObjectBytes extends Readable {
       const hasCome = this.#passed > this.#passedBefore;
       this.#passedBefore = this.#passed;
       if (!hasCome || !this.#options.mayOpenAgain(this.#passed)) this.destroy(this.#options.failureOf(error));
-      // Else when more is wanted.
+      // Otherwise `_read` reopens it when more is wanted.
       else if (this.readableLength < this.readableHighWaterMark) this._read();
     });
   }
@@ -175,10 +175,10 @@ class ObjectBytes extends Readable {
   }
 }
 
-/** Follows everything that begins with a prefix. */
+/** Sorts after everything that begins with a prefix. */
 const afterAll = '\u{10ffff}';
 
-/** The objects below a prefix, by pages of their listing; whole folders that are not entered are skipped. */
+/** The objects below a prefix, one listing page at a time; whole folders that are not entered are skipped. */
 export async function* walkObjects(
   client: S3Client,
   { bucket, key: prefix }: ObjectPlace,
@@ -193,7 +193,7 @@ export async function* walkObjects(
       const key = object.Key ?? '';
       if (declined !== undefined && key.startsWith(declined)) continue;
       const relative = key.slice(prefix.length);
-      // Consoles make empty objects that stand for folders.
+      // Consoles create empty objects that represent folders.
       if (relative === '' || relative.endsWith('/')) continue;
       const refused = await isEntered(relative);
       declined = refused === undefined ? undefined : prefix + refused;
@@ -217,10 +217,10 @@ export async function* walkObjects(
   }
 }
 
-/** Asks once about each folder on the way to a file; a listing is sorted, so the last path is all to remember. */
+/** Asks once about each folder on the way to a file. A listing is sorted, so only the last path has to be remembered. */
 function createGate(maxDepth: number, enters: NonNullable<WalkOptions['enters']>) {
   let entered: string[] = [];
-  /** The first folder that is not entered, with its slash. */
+  /** Returns the first folder that is not entered, with its slash. */
   return async (relative: string): Promise<string | undefined> => {
     const parts = relative.split('/').slice(0, -1);
     const folders = parts.map((_part, index) => parts.slice(0, index + 1).join('/'));

@@ -5,18 +5,18 @@ import { findObject } from './objects';
 import type { ObjectPlace } from './object-uri';
 import type { Upload, ObjectUploadOptions } from './upload';
 
-/** The most that S3 accepts in one request. */
+/** Maximum size that S3 accepts in one request. */
 export const mostStreamedBytes = 5 * 1024 ** 3;
-/** The SDK frames what it gets at once, and S3 refuses frames below 8 KiB, unless it is the last one. */
+/** The SDK frames each chunk as it arrives, and S3 refuses frames below 8 KiB, except the last. */
 const leastFrameBytes = 64 * 1024;
 
 /**
- * One request that takes the bytes as they come. Its last ones wait for `commit`: a request that ends before them leaves
- * nothing. The SDK sends it once, for the bytes are gone by then.
+ * Sends the bytes in one request as they come. The last bytes are held back until `commit`, and a request that ends without them leaves
+ * nothing. The SDK does not retry it, since the bytes are gone by then.
  */
 export class StreamedUpload implements Upload {
   readonly #options: ObjectUploadOptions;
-  /** Enough that the connection is not idle while a large chunk is read and hashed. */
+  /** Large enough to keep the connection busy while a large chunk is read and hashed. */
   readonly #body = new PassThrough({ highWaterMark: 4 * 1024 * 1024 });
   readonly #ending = new AbortController();
   #started: { readonly place: ObjectPlace; readonly answer: Promise<void> } | undefined;
@@ -38,7 +38,7 @@ export class StreamedUpload implements Upload {
     if (this.#heldBytes >= leastFrameBytes) await this.#send(this.#takeHeld());
     this.#held.push(chunk);
     this.#heldBytes += chunk.length;
-    // A name that is taken is said by `commit`: whose bytes have it shows when all have come.
+    // A taken name is left to `commit`: only with all bytes can the caller tell whose object it is.
     if (this.#failure && !isRefusedByCondition(this.#failure)) throw this.#failure;
   }
 
@@ -64,12 +64,12 @@ export class StreamedUpload implements Upload {
 
   async #start(place: ObjectPlace): Promise<{ place: ObjectPlace; answer: Promise<void> }> {
     const { client, ifFree } = this.#options;
-    // A server that refuses while bytes come may cut the connection before its answer is read.
+    // Check first: a server that refuses during the upload may cut the connection before its response is read.
     const isTaken = ifFree && (await findObject(client, place)) !== undefined;
     const answer = isTaken ? Promise.reject(refusedByCondition()) : this.#put(place);
     answer.catch((error: unknown) => {
       this.#failure = error as Error;
-      // Nobody reads it any more.
+      // The request has ended and no longer reads the body.
       this.#body.destroy();
       this.#resume();
     });

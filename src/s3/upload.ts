@@ -14,47 +14,46 @@ import {
 import { answerOf } from './errors';
 import { isFolder, type ObjectPlace } from './object-uri';
 
-/** The least that S3 accepts of a part that is not the last one. */
+/** The minimum size that S3 accepts for a part other than the last. */
 export const leastPartBytes = 5 * 1024 * 1024;
 const mostParts = 9_999;
 const partsAtATime = 4;
-/** For requests under way when their upload is given up. */
+/** Time for requests in flight when their upload is given up. */
 const sendingGraceMs = 5_000;
-/** Beyond the parts that become the object, which do not include this one. */
+/** Above the numbers of the parts that become the object; the mark itself does not become part of it. */
 const markNumber = 10_000;
 
 export interface ObjectUploadOptions {
   readonly client: S3Client;
-  /** A part that shows whose upload it is to `discardUploads`. */
+  /** Content of a part that identifies the job's uploads to `discardUploads`. */
   readonly mark: Buffer;
   readonly metadata: Record<string, string>;
   readonly expectedSize: number | undefined;
-  /** The name must not be taken. */
+  /** Fails if the name is taken. */
   readonly ifFree: boolean;
 }
 
-/** The bytes on their way. */
 export interface Upload {
-  /** The key is decided: the bytes cannot become another object. */
+  /** Set once the key is decided: the bytes can't become another object. */
   readonly place: ObjectPlace | undefined;
-  /** `choosePlace` is asked when the key has to be decided. */
+  /** `choosePlace` is called when the key has to be decided. */
   add(chunk: Buffer, choosePlace: () => Promise<ObjectPlace>): Promise<void>;
-  /** All bytes have come; resolves when no more than `commit` is left. */
+  /** Call after the last byte; resolves when only `commit` is left. */
   finish(): Promise<void>;
-  /** Makes the bytes an object, whole; fails with status 412 if the name is taken and must not be. */
+  /** Makes the bytes an object, atomically; fails with status 412 if `ifFree` is set and the name is taken. */
   commit(place: ObjectPlace): Promise<void>;
-  /** Leaves nothing at the server. Never throws: the outcome is settled, and `discardUploads` finds what is left. */
+  /** Leaves nothing at the server. Never throws: the outcome is settled, and `discardUploads` finds any leftovers. */
   discard(): Promise<void>;
 }
 
-/** One request at the end if the bytes fit into a part, else a multipart upload. */
+/** A single request at the end if the bytes fit into one part, else a multipart upload. */
 export class UploadInParts implements Upload {
   readonly #options: ObjectUploadOptions;
   readonly #partBytes: number;
   readonly #ending = new AbortController();
   readonly #parts: { PartNumber: number; ETag: string | undefined; ChecksumSHA256: string }[] = [];
   readonly #sending = new Set<Promise<void>>();
-  /** Each part is a large buffer: taken again, so that memory does not depend on the garbage collector. */
+  /** Large buffers are reused, so that memory use does not depend on the garbage collector. */
   readonly #free: Buffer[] = [];
   #started: { readonly place: ObjectPlace; readonly id: string } | undefined;
   #adding: Promise<void> | undefined;
@@ -114,7 +113,7 @@ export class UploadInParts implements Upload {
   }
 
   async discard(): Promise<void> {
-    // A part that the server still takes when its upload ends would stay, and cutting the connection does not stop the server.
+    // Wait first: a part still being received when the upload is aborted would stay, and cutting the connection does not stop the server.
     if (this.#adding || this.#sending.size > 0) {
       await Promise.race([this.#untilSent(), sleep(sendingGraceMs, undefined, { ref: false })]);
     }
@@ -141,7 +140,7 @@ export class UploadInParts implements Upload {
     const create = new CreateMultipartUploadCommand({ Bucket, Key, Metadata: metadata, ChecksumAlgorithm: 'SHA256' });
     const { UploadId: id = '' } = await client.send(create);
     this.#started = { place, id };
-    // Given up before the server has answered.
+    // The upload was discarded before the server answered.
     if (this.#ending.signal.aborted) await this.#end();
     await this.#sendAs(markNumber, mark, this.#started);
     return this.#started;
@@ -159,7 +158,7 @@ export class UploadInParts implements Upload {
       this.#sending.delete(sending);
     });
     this.#sending.add(sending);
-    // Who waits next learns of it.
+    // The next wait reports the error.
     sending.catch(() => undefined);
     this.#buffer = undefined;
     this.#filled = 0;
@@ -174,14 +173,14 @@ export class UploadInParts implements Upload {
     return { PartNumber, ETag, ChecksumSHA256: checked.ChecksumSHA256 };
   }
 
-  /** No more than is to come: 50 small files at a time should take little memory. */
+  /** At most the expected size: 50 concurrent small files should take little memory. */
   #nextBytes(): number {
     const { expectedSize } = this.#options;
     return expectedSize === undefined || this.#started ? this.#partBytes : Math.min(expectedSize, this.#partBytes) || 1;
   }
 }
 
-/** Hashed beside the main thread, which hashes the whole file at the same time. */
+/** Hashed off the main thread, which hashes the whole file at the same time. */
 async function content(Body: Buffer) {
   const digest = await webcrypto.subtle.digest('SHA-256', Body);
   return { Body, ContentLength: Body.length, ChecksumSHA256: Buffer.from(digest).toString('base64') };
@@ -190,8 +189,8 @@ async function content(Body: Buffer) {
 const afterOthers = { step: 'build', priority: 'low' } as const;
 
 /**
- * The server checks the bytes by their SHA-256, which the signature covers: to sign the bytes too is to hash them again.
- * Nor is a round trip spent on the question whether they may come.
+ * The signature covers the SHA-256 by which the server checks the bytes; signing the payload too would hash it again. Also removes
+ * `Expect`, which costs a round trip.
  */
 const withPlainBody =
   <Args extends { request: unknown }, Result>(next: (args: Args) => Promise<Result>) =>
@@ -202,12 +201,12 @@ const withPlainBody =
     return next(args);
   };
 
-/** The content of the part that shows whose upload it is: a listing tells keys and parts, but nothing of one's own. */
+/** Content of the part that identifies a job's upload: a listing shows keys and parts, but no metadata. */
 export function uploadMarkOf(jobKey: string): Buffer {
   return createHash('sha256').update(`fileconv ${jobKey}`).digest();
 }
 
-/** Ends the uploads that any attempt of the job has left in a folder, or under any name that `rename` made of one. */
+/** Aborts the uploads left by any attempt of the job in a folder, or under any name that `rename` derived. */
 export async function discardUploads(client: S3Client, place: ObjectPlace, jobKey: string): Promise<void> {
   const { bucket: Bucket } = place;
   const Prefix = isFolder(place) ? place.key : place.key.replace(/\.[^./]*$/, '');
@@ -233,7 +232,7 @@ export async function discardUploads(client: S3Client, place: ObjectPlace, jobKe
   }
 }
 
-/** Another attempt may end or finish an upload at the same time. */
+/** Another attempt may abort or complete the upload concurrently. */
 async function unlessGone<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer;

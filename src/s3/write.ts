@@ -20,7 +20,7 @@ import {
 } from './upload';
 
 const maxNumber = 9_999;
-/** Metadata that says which write made the object. A request whose answer is lost is sent again, and then finds its own object. */
+/** Metadata with the id of the write that made the object. A request that is repeated after a lost response recognizes its own object. */
 const writeKey = 'fileconv-write';
 
 interface Write extends WriteDestinationOptions {
@@ -30,7 +30,7 @@ interface Write extends WriteDestinationOptions {
   readonly id: string;
 }
 
-/** Streams to one object. What is not whole is never seen under its name: S3 itself sees to it. */
+/** Streams to one object. S3 itself never shows an incomplete object under its name. */
 export function writeObject(client: S3Client, options: WriteDestinationOptions): Promise<StoredFile> {
   const { uri, jobKey, attempt, expectedSize } = options;
   return withBody(options, async (body) => {
@@ -51,7 +51,7 @@ export function writeObject(client: S3Client, options: WriteDestinationOptions):
   });
 }
 
-/** Few bytes are kept until they are whole, and then sent again if need be; how many come must be known of one request. */
+/** Small files are buffered and can be sent again; a single streamed request has to know its size. */
 function begin(options: ObjectUploadOptions): Upload {
   const { expectedSize = 0 } = options;
   const isStreamed = expectedSize > leastPartBytes && expectedSize <= mostStreamedBytes;
@@ -66,7 +66,7 @@ async function add(write: Write, chunks: readonly Buffer[]): Promise<void> {
   for (const chunk of chunks) await write.upload.add(chunk, () => firstFree(write));
 }
 
-/** An upload of more than a few bytes is bound to its key from the start. */
+/** Called once the bytes exceed one part, since the upload is then bound to its key. */
 async function firstFree({ client, place, onExisting }: Write): Promise<ObjectPlace> {
   for (let number = 0; onExisting === 'rename' && number <= maxNumber; number += 1) {
     const candidate = numbered(place, number);
@@ -75,7 +75,7 @@ async function firstFree({ client, place, onExisting }: Write): Promise<ObjectPl
   return place;
 }
 
-/** Where the bytes are now an object; undefined if the policy is `skip` and the name is taken. */
+/** Makes the bytes an object; undefined if the policy is `skip` and the name is taken. */
 async function commit(write: Write, content: Content): Promise<ObjectPlace | undefined> {
   const { client, place, upload, uri, onExisting, attempt } = write;
   for (let number = 0; number <= maxNumber; number += 1) {
@@ -94,7 +94,7 @@ async function commit(write: Write, content: Content): Promise<ObjectPlace | und
   throw alreadyExists(uri);
 }
 
-/** Returns false if the name is taken by an object that is not this write's own. */
+/** Returns false if the name is taken by an object of another write. */
 async function claim(write: Write, candidate: ObjectPlace): Promise<boolean> {
   const { client, upload, uri, id } = write;
   return whenAllowed(write, async () => {
@@ -111,7 +111,7 @@ async function claim(write: Write, candidate: ObjectPlace): Promise<boolean> {
   });
 }
 
-/** The object may be there: the request was sent before, or its answer is lost. */
+/** The object may exist: the request was sent before, or its response is lost. */
 function leavesDoubt(error: unknown): boolean {
   const { name, status } = answerOf(error);
   return status === undefined || name === 'NoSuchUpload' || isRefusedByCondition(error);

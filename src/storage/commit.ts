@@ -98,7 +98,7 @@ function move(partial: PartialFile, to: string): void {
   try {
     renameSync(partial.path, to);
   } catch (error) {
-    // As with a link: the refused call may be the retry of one that was carried out.
+    // As with a link, the refused call may be the retry of a completed one.
     if (systemCode(error) !== 'ENOENT' || !partial.isAlso(to)) throw error;
   }
 }
@@ -107,7 +107,7 @@ function numbered(filePath: string, number: number): string {
   return path.join(path.dirname(filePath), numberName(path.basename(filePath), number));
 }
 
-/** A process that is suspended before every commit gives up after this many checks. */
+/** For a process that is suspended before every commit. */
 const maxQuestions = 10;
 
 interface Permission extends Pick<WriteDestinationOptions, 'uri' | 'signal' | 'mayCommit'> {
@@ -124,7 +124,7 @@ export async function whenAllowed<Result>(
   step: () => Promise<Result>,
 ): Promise<Result> {
   for (let questions = 0; questions < maxQuestions; questions += 1) {
-    // While the last bytes were synced, the job may have been cancelled or the file taken over.
+    // During the last sync, the job may have been cancelled or the file taken over.
     check?.();
     signal?.throwIfAborted();
     const answer = mayCommit?.();

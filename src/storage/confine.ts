@@ -6,8 +6,8 @@ import type { FileStore, MoveOptions } from './file-store';
 import { toPath } from './file-uri';
 
 /**
- * A store for `file:` URIs that lead to these folders alone, by whatever links: of a source the real path is compared, of a result that
- * of its folder, before its temporary file is made and again before it gets its name.
+ * Restricts a store for `file:` URIs to these folders, also for paths through links. Compares the real path of a source, or of a
+ * result's folder: before the temporary file is made and again before the result gets its name.
  */
 export function confine(store: FileStore, roots: readonly string[]): FileStore {
   const why = `it leads out of the folders that this worker may use: ${roots.join(', ')}.`;
@@ -15,7 +15,7 @@ export function confine(store: FileStore, roots: readonly string[]): FileStore {
     if (!(await leadsInto(roots, toPath(uri)))) throw cannotRead(uri, { code: 'SOURCE_UNREADABLE', why });
   };
   const mayWrite = async (uri: string) => {
-    // A link in the place of the result is replaced itself, and not followed.
+    // A link in the result's place is replaced, not followed.
     if (await leadsInto(roots, uri.endsWith('/') ? toPath(uri) : path.dirname(toPath(uri)))) return;
     throw cannotWrite(uri, { code: 'DESTINATION_NOT_WRITABLE', why });
   };
@@ -79,7 +79,7 @@ export function confine(store: FileStore, roots: readonly string[]): FileStore {
   };
 }
 
-/** Whether a path, of which the end may be missing yet, really lies in one of the folders, whatever links are on its way. */
+/** Whether the real path, with all links resolved, lies in one of the folders. The end of the path may not exist yet. */
 export async function leadsInto(roots: readonly string[], file: string): Promise<boolean> {
   const real = await realPathOf(file);
   for (const root of roots) {

@@ -8,7 +8,7 @@ export const storageErrorCodes = [
   'SOURCE_IS_DIRECTORY',
   'SOURCE_EMPTY',
   'SOURCE_UNREADABLE',
-  /** It opens only with a password or a certificate. */
+  /** Opens only with a password or a certificate. */
   'SOURCE_PROTECTED',
   /** The source changed after the job first looked at it; a new attempt starts from the new content. */
   'SOURCE_CHANGED',
@@ -21,7 +21,7 @@ export const storageErrorCodes = [
   'DESTINATION_NOT_SHARED',
   /** No space or quota left; the same step can succeed once there is. */
   'DESTINATION_FULL',
-  /** The number of bytes received differs from what the service said. Retryable. */
+  /** The number of bytes received differs from the one announced by the service. Retryable. */
   'SIZE_MISMATCH',
   /** Another attempt of the same job took over and removed this attempt's temporary file. */
   'TEMPORARY_FILE_LOST',
@@ -30,7 +30,7 @@ export const storageErrorCodes = [
 ] as const;
 export type StorageErrorCode = (typeof storageErrorCodes)[number];
 
-/** A file could not be read or written; the message names the file and says what to do. */
+/** A file could not be read or written; the message names the file and the remedy. */
 export class StorageError extends Error {
   override readonly name = 'StorageError';
   readonly code: StorageErrorCode;
@@ -48,7 +48,7 @@ export class StorageError extends Error {
 
 interface Refusal {
   code: StorageErrorCode;
-  /** Why not, and what to do. */
+  /** The reason and the remedy. */
   why: string;
   retryable?: boolean;
 }
@@ -74,7 +74,7 @@ export function isLocked(uri: string): StorageError {
   return new StorageError({ code: 'SOURCE_PROTECTED', message, uri });
 }
 
-/** What a look tells of a file that cannot be looked at. @throws the failure itself if it may pass */
+/** Snapshot for a file that can't be looked at. @throws the failure itself if it is retryable */
 export function notLookedAt(failure: StorageError): FileSnapshot {
   if (failure.retryable) throw failure;
   return unseen(failure);
@@ -143,7 +143,7 @@ export function destinationFailure(error: unknown, uri: string): StorageError {
   return failure(error, { uri, doing: 'Cannot write', diagnoses: destinationDiagnoses });
 }
 
-/** Runs a step of a write, whose failure is told as one of the destination. */
+/** Runs a step of a write and converts its failure to one of the destination. */
 export async function writing<T>(uri: string, step: () => T | Promise<T>): Promise<T> {
   try {
     return await step();

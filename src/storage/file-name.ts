@@ -2,9 +2,9 @@ import path from 'node:path';
 
 /** Linux, macOS and Windows all accept names of this length; Linux counts bytes. */
 export const maxNameBytes = 255;
-/** Linux takes 4,095, but the temporary file beside a result has a longer name. */
+/** The limit on Linux is 4,095, but the temporary file beside a result has a longer name. */
 export const maxPathBytes = 4_063;
-/** Ends the name of a result that stands beside its destination. */
+/** Suffix for the name of a suspect result beside its destination. */
 export const suspectSuffix = '.suspect';
 const maxExtensionBytes = 32;
 
@@ -12,7 +12,7 @@ const maxExtensionBytes = 32;
 export function makeSafeName(suggested: string): string {
   const lastSegment = suggested.split(/[/\\]/).findLast((segment) => /[^.\s]/.test(segment)) ?? '';
   const cleaned = wellFormed(lastSegment)
-    // Control characters, and direction marks that make a name read differently from what it is.
+    // Control characters, and direction marks that disguise a name.
     .replace(/[\p{Cc}\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu, '')
     .replace(/[<>:"|?*]/g, '_')
     .replace(/^[.\s]+|[.\s]+$/g, '');
@@ -21,7 +21,7 @@ export function makeSafeName(suggested: string): string {
   return withSuffix(unreserved, '');
 }
 
-/** `report (1).pdf`; 0: the name itself, if it is not too long. */
+/** `report (1).pdf`; 0: the name itself, shortened if necessary. */
 export function numberName(name: string, number: number, maxBytes = maxNameBytes): string {
   return withSuffix(name, number === 0 ? '' : ` (${number})`, maxBytes);
 }
@@ -39,7 +39,7 @@ export function cutToBytes(text: string, maxBytes: number): string {
   return kept;
 }
 
-/** Puts a suffix before the extension; shortens the stem if the name would be too long. */
+/** Inserts a suffix before the extension; shortens the stem if the name would be too long. */
 function withSuffix(name: string, suffix: string, maxBytes = maxNameBytes): string {
   const found = path.extname(name);
   const extension = Buffer.byteLength(found) <= maxExtensionBytes ? found : '';

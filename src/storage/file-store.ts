@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { OnExisting } from '../job/policies';
 
-/** An input that was found and can be read. */
+/** An input that exists and can be read. */
 export interface SourceFile {
   readonly uri: string;
   readonly name: string;
@@ -10,13 +10,13 @@ export interface SourceFile {
   readonly path?: string;
   /** Stays the same until the file is written to; absent if the store has no such value. */
   readonly stamp?: string;
-  /** Its beginning, if the store has read that anyway. */
+  /** Beginning of the file, if the store has read it anyway. */
   readonly head?: Buffer;
   /** A new stream from the first byte; fails with SOURCE_CHANGED if the file is not the one that `openSource` saw. */
   open(): Readable;
 }
 
-/** `uri` is that of the file itself, even if a folder was requested. */
+/** `uri` names the file itself, even if a folder was requested. */
 export interface DestinationPlan {
   readonly kind: 'write' | 'skip';
   readonly uri: string;
@@ -35,7 +35,7 @@ export interface StoredFile {
 export interface WriteDestinationOptions {
   /** The output file (not a folder), as `prepareDestination` resolved it. */
   uri: string;
-  /** The job's identity: names the temporary file, so that a later attempt finds what an earlier one left. */
+  /** Identifies the job in the name of the temporary file, so that a later attempt finds files left by an earlier one. */
   jobKey: string;
   /** From 1. A later attempt accepts a file with the same bytes at the destination as the result of a lost attempt. */
   attempt: number;
@@ -52,15 +52,15 @@ export interface WriteDestinationOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** What a URI names at this moment; symbolic links are followed. */
+/** What a URI currently names; symbolic links are followed. */
 export type FileSnapshot =
   | FoundFile
   | { readonly kind: 'folder'; readonly identity: string }
   /** Neither a file nor a folder, such as a named pipe. */
   | { readonly kind: 'other'; readonly identity: string }
   /**
-   * Nothing, for a `reason` that continues a sentence which starts with the file's name. `isUnseen`: it may be there, but cannot
-   * be looked at; `mayPass`: another look may find it.
+   * Nothing. `reason` continues a sentence that begins with the file's name. `isUnseen`: something may be there, but can't be looked
+   * at; `mayPass`: another look may find it.
    */
   | {
       readonly kind: 'none';
@@ -82,38 +82,36 @@ export interface FoundFile {
 }
 
 export interface WalkOptions {
-  /** How deep subfolders are entered; 1 is the folder alone. Default: all. */
+  /** Depth to which subfolders are entered; 1 is the folder alone. Default: unlimited. */
   maxDepth?: number | undefined;
-  /** Asked once for each subfolder by its path relative to the folder, without a trailing slash. Default: all. */
+  /** Asked once for each subfolder by its path relative to the folder, without a trailing slash. Default: all are entered. */
   enters?: ((relative: string) => boolean | Promise<boolean>) | undefined;
-  /** Called for whatever is left out because it cannot be read or, with `isTwice`, would be visited twice. */
+  /** Called for each entry left out because it can't be read or, with `isTwice`, would be visited twice. */
   onUnreadable?: ((relative: string, reason: string, isTwice?: boolean) => void) | undefined;
   signal?: AbortSignal | undefined;
 }
 
-/** A file below a folder. */
 export interface WalkedFile {
   readonly uri: string;
   /** Path relative to the folder, with `/`. */
   readonly relative: string;
-  /** Absent if listing does not tell: `look` does. */
+  /** Absent if the listing does not include it; call `look` then. */
   readonly found?: FoundFile;
 }
 
 export interface MoveOptions {
   uri: string;
-  /** A URI of the same store. Folders that are missing are made. */
+  /** A URI of the same store. Missing folders are created. */
   to: string;
   stamp: string;
 }
 
-/** `changed`: it is another file by now, or gone; `taken`: something else is at the other place. Then nothing was done. */
+/** `changed`: the file has changed or is gone; `taken`: the target name is in use. In both cases nothing was done. */
 export type Moved = 'moved' | 'changed' | 'taken';
 
 /**
- * Where a job's files come from and go to. All failures are `StorageError`, except those of the body, the signal and
- * `mayCommit`; any other error is retried until the step's deadline. How each code affects a job:
- * `docs/embedding/file-stores.md`.
+ * Where a job's files come from and go to. All failures are `StorageError`, except those of the body, the signal and `mayCommit`; any
+ * other error is retried until the step's deadline. How each code affects a job: `docs/embedding/file-stores.md`.
  */
 export interface FileStore {
   /** Finds an input and checks that it can be read. Sources are never changed. */
@@ -126,9 +124,9 @@ export interface FileStore {
     uri: string;
     suggestedName: string;
     onExisting: OnExisting;
-    /** From 1. A later attempt leaves an existing file, perhaps the job's own, to `writeDestination`. Default: 1. */
+    /** From 1. A later attempt leaves an existing file, which may be the job's own, to `writeDestination`. Default: 1. */
     attempt?: number | undefined;
-    /** Approximate number of bytes to come: DESTINATION_FULL if they evidently do not fit. Default: not checked. */
+    /** Approximate size: DESTINATION_FULL if it evidently does not fit. Default: not checked. */
     expectedBytes?: number | undefined;
     source?: string | undefined;
   }): Promise<DestinationPlan>;
@@ -137,11 +135,11 @@ export interface FileStore {
   /** Removes the temporary files that any attempt of the job left beside the destination. */
   discardPartial(options: { uri: string; jobKey: string }): Promise<void>;
   /**
-   * Removes temporary files of any job in a folder that nobody has written to for a day; `recursive`: and below it. Best effort.
-   * Absent: nothing stays, or the storage removes it by itself.
+   * Removes any job's temporary files in a folder that were last written to over a day ago; `recursive`: also below it. Best effort.
+   * Absent: no such files stay, or the storage removes them.
    */
   sweepPartial?(folder: string, options?: { recursive?: boolean }): Promise<void>;
-  /** Never fails for what is not there or may not be looked at. */
+  /** Does not fail if the file is missing or may not be looked at. */
   look(uri: string): Promise<FileSnapshot>;
   /** The bytes from an offset on (default 0); fails with SOURCE_NOT_FOUND if there is no such file. */
   read(uri: string, options?: { start?: number | undefined; signal?: AbortSignal | undefined }): Readable;
@@ -150,11 +148,11 @@ export interface FileStore {
    * included, temporary files of this store are not.
    */
   walk(folder: string, options?: WalkOptions): AsyncIterable<WalkedFile>;
-  /** Removes a file or, if the URI ends with `/`, everything below it. Succeeds if there is nothing. */
+  /** Removes a file or, if the URI ends with `/`, everything below it. Succeeds if nothing is there. */
   remove(uri: string): Promise<void>;
   /**
-   * Gives a file another name, if it is still the one of which `look` told the `stamp`, and if nothing has that name: whatever is
-   * there by the time that it moves is never lost. Safe to repeat. Absent: files of this store stay where they are.
+   * Renames a file if it still has the `stamp` reported by `look` and the new name is free. A file written there meanwhile is never
+   * lost. Safe to repeat. Absent: the store can't move files.
    */
   move?(options: MoveOptions): Promise<Moved>;
   /** Workers on different hosts may see different files, as on local disks. Default: all see the same, as in an object store. */

@@ -10,19 +10,19 @@ export function toPath(uri: string): string {
   try {
     path = fileURLToPath(url);
   } catch (error) {
-    // Another host, or an encoded slash.
+    // The URI names another host or has an encoded slash.
     throw cannotUse(uri, error instanceof Error ? error.message : String(error), error);
   }
   if (path.includes('\0')) throw cannotUse(uri, 'it holds a null byte');
   return path;
 }
 
-/** A message in which these files are named as users know them. */
+/** Replaces these URIs in a message by the paths that users know. */
 export function withShownPaths(message: string, uris: readonly string[]): string {
   return uris.reduce((text, uri) => text.replaceAll(uri, () => shownPath(uri)), message);
 }
 
-/** A file as users know it: its local path, or the URI if it has none. */
+/** The local path of a file, or the URI if it has none. */
 export function shownPath(uri: string): string {
   try {
     return toPath(uri);

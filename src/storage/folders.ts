@@ -3,13 +3,13 @@ import path from 'node:path';
 import { cannotWrite, systemCode } from './errors';
 import { toPath } from './file-uri';
 
-/** The folder of a destination, which is a folder itself or a file in it. */
+/** The folder of a destination, which may be a folder itself. */
 export function localFolderOf(uri: string): string {
   const asked = toPath(uri);
   return uri.endsWith('/') ? asked : path.dirname(asked);
 }
 
-/** Makes a new name in the folder survive a power cut, where the system can sync a folder; the file itself is safe. */
+/** Makes a new name in the folder survive a power cut, where folders can be synced. Best effort: the file itself is already synced. */
 export async function syncFolder(folder: string): Promise<void> {
   try {
     const handle = await open(folder, 'r');
@@ -19,13 +19,13 @@ export async function syncFolder(folder: string): Promise<void> {
       await handle.close();
     }
   } catch {
-    // Windows and some network file systems.
+    // Fails on Windows and some network file systems.
   }
 }
 
 /**
  * Makes a folder and its parents. Fails with ENOENT in /proc and the like, where Node's recursive mkdir hangs.
- * @param mode of those that it makes.
+ * @param mode of the folders created.
  */
 export async function makeFolder(folder: string, mode?: number): Promise<void> {
   try {
@@ -38,7 +38,7 @@ export async function makeFolder(folder: string, mode?: number): Promise<void> {
   }
 }
 
-/** Succeeds if the folder exists or is created concurrently; the error for that depends on the file system. */
+/** Succeeds if the folder exists or is created concurrently: the error code for that depends on the file system. */
 async function makeOne(folder: string, mode: number | undefined): Promise<void> {
   try {
     await mkdir(folder, { mode });
@@ -52,7 +52,7 @@ async function makeOne(folder: string, mode: number | undefined): Promise<void> 
 /** Bytes that this user can still write to a folder; undefined if the file system does not say. */
 export type FreeBytes = (folder: string) => Promise<number | undefined>;
 
-/** Quotas are not included: they only show when the file is written. */
+/** Ignores quotas, which only show when a file is written. */
 export async function freeBytesOf(folder: string): Promise<number | undefined> {
   try {
     const { bsize, blocks, bavail, bfree } = await statfs(folder);
@@ -78,7 +78,7 @@ export async function assertRoom(options: {
   throw cannotWrite(uri, { code: 'DESTINATION_FULL', why });
 }
 
-/** Whether this process may run a program: the file of a whole path, or one of this name in one of the folders. */
+/** Whether this process may execute a program: a full path, or a name in one of the folders. */
 export async function isProgram(name: string, folders: readonly string[]): Promise<boolean> {
   for (const folder of folders) {
     const file = path.resolve(folder, name);

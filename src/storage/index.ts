@@ -1,4 +1,4 @@
-/** Where sources come from and results go: the interface for custom stores, the stores that need no package, and the files of this machine. */
+/** File stores: the interface for custom stores, the stores that need no package, and tools for local files. */
 export { StorageError } from './errors';
 export type { StorageErrorCode } from './errors';
 export type {

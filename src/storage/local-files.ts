@@ -15,8 +15,8 @@ import { walkLocalFolder } from './walk';
 import { writeLocalFile } from './write';
 
 /**
- * The store for `file:` URIs. `isShared`: all workers see the same files under the same paths. Some file systems lack `link(2)` or do
- * not answer `statfs(2)`: both are replaceable.
+ * The store for `file:` URIs. `isShared`: all workers see the same files under the same paths. `link` and `freeBytes` are replaceable,
+ * since some file systems lack `link(2)` or do not answer `statfs(2)`.
  */
 export function createLocalFiles({
   link,
@@ -89,7 +89,7 @@ async function findWritable(folder: string, uri: string): Promise<string> {
   let found = await find(nearest, stat);
   while (!found && path.dirname(nearest) !== nearest) {
     if (await find(nearest, lstat)) {
-      // A dangling symbolic link is not a folder, nor can mkdir make it one. Or another job has just made the folder.
+      // Either a dangling symbolic link, which mkdir can't replace, or another job has just made the folder.
       found = await find(nearest, stat);
       break;
     }

@@ -12,7 +12,7 @@ function placeholderOf(file: string): string {
   return `fileconv is moving ${file} to this name.\n`;
 }
 
-/** In one step within a file system, so that a file is never in two places; across two as a copy. */
+/** A rename within a file system, so that the file is never in two places; otherwise a copy. */
 export async function moveLocalFile(options: MoveOptions, store: FileStore): Promise<Moved> {
   const { uri, to, stamp } = options;
   const [from, target] = [toPath(uri), toPath(to)];
@@ -22,7 +22,7 @@ export async function moveLocalFile(options: MoveOptions, store: FileStore): Pro
       throw cannotRead(uri, { code: 'SOURCE_UNREADABLE', why: 'it is a symbolic link, which stays where it is.' });
     }
     if (!seen || fileStamp(seen) !== stamp) return 'changed';
-    // The file that a killed process was to move from there, and never did, is there, or somebody has it.
+    // `from` is only the placeholder of a killed move in the other direction: the file is still at `target`, or someone has taken it.
     if (isReserved(from, placeholderOf(target))) {
       unlinkSync(from);
       return 'moved';
@@ -33,18 +33,18 @@ export async function moveLocalFile(options: MoveOptions, store: FileStore): Pro
         likeBefore(target, seen);
         return writing(uri, () => removeUnchanged(from, stamp));
       });
-    // Nothing reserves the name of a copy: one that a killed process has made is found there again.
+    // A copy reserves no name: after a kill, the finished copy is recognized by its bytes.
     if (await isElsewhere(from, target, to)) return byCopy();
     const placeholder = placeholderOf(from);
     if (!reserve(target, placeholder)) return 'taken';
     try {
-      // Whatever has this name now: a file that has just been put there is found out below, and not lost.
+      // `from` may be a new file by now; the check below notices, and puts it back.
       renameSync(from, target);
     } catch (error) {
-      // Another attempt may have moved the file meanwhile, to this very name.
+      // Another attempt may have moved the file to this name meanwhile.
       if (isReserved(target, placeholder)) unlinkSync(target);
       if (systemCode(error) === 'ENOENT') return 'changed';
-      // The new name could be taken: it is the old one that stays.
+      // The new name could be reserved, so the failure concerns the old one.
       if (systemCode(error) !== 'EXDEV') throw destinationFailure(error, uri);
       return byCopy();
     }
@@ -56,8 +56,8 @@ export async function moveLocalFile(options: MoveOptions, store: FileStore): Pro
 }
 
 /**
- * Whether it is another file system.
- * @throws StorageError for the folder itself, to which a link or a mount may lead back.
+ * Whether the target is on another file system.
+ * @throws StorageError if it is the same folder, reached by a link or a mount.
  */
 async function isElsewhere(from: string, target: string, to: string): Promise<boolean> {
   const [one, other] = await Promise.all([from, target].map((file) => stat(path.dirname(file))));
@@ -72,24 +72,24 @@ function putBack(target: string, from: string): 'changed' {
     linkSync(target, from);
     unlinkSync(target);
   } catch (error) {
-    // The file system knows no links; or a third file is there already, and this one stays where it is.
+    // The file system has no links; or a third file has taken the name, and this one stays at the target.
     if (!lstatSync(from, { throwIfNoEntry: false })) renameSync(target, from);
     else if (systemCode(error) !== 'EEXIST') throw error;
   }
   return 'changed';
 }
 
-/** Gives a copy the permissions and the time of the file, where the file system has them. */
+/** Copies permissions and times of the file, if the file system supports them. */
 function likeBefore(copy: string, { mode, atimeMs, mtimeMs }: BigIntStats): void {
   try {
     chmodSync(copy, Number(mode) & 0o777);
     utimesSync(copy, new Date(Number(atimeMs)), new Date(Number(mtimeMs)));
   } catch {
-    // The content is what counts.
+    // Only the content matters.
   }
 }
 
-/** One tick, so that as good as nothing comes between the look and the removal. */
+/** Synchronous, so that almost nothing can happen between the check and the removal. */
 function removeUnchanged(file: string, stamp: string): Promise<boolean> {
   const now = lstatSync(file, { bigint: true, throwIfNoEntry: false });
   if (!now || fileStamp(now) !== stamp) return Promise.resolve(false);
@@ -98,8 +98,8 @@ function removeUnchanged(file: string, stamp: string): Promise<boolean> {
 }
 
 /**
- * Copies, reads the copy again, and has the file removed if it is still the same. A file with the same bytes counts as the
- * copy: one that was killed may have made it.
+ * Copies a file, verifies the copy, and calls `remove`, which must check that the original is unchanged. An existing file with the same
+ * bytes counts as the copy: a killed attempt may have made it.
  */
 export async function moveByCopy(
   { uri, to, stamp }: MoveOptions,
@@ -116,7 +116,7 @@ export async function moveByCopy(
       const why = 'its copy holds other bytes than were written.';
       throw cannotWrite(to, { code: 'STORAGE_FAILED', why, retryable: true });
     }
-    // Where it is gone, the copy is all there is: an answer was lost on the way, or another attempt was faster.
+    // If the original is gone, the copy is the only one: a response was lost, or another attempt was faster.
     if ((await remove()) || (await store.look(uri)).kind === 'none') return 'moved';
   } catch (error) {
     if (error instanceof StorageError && error.code === 'DESTINATION_EXISTS') return 'taken';

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { cannotWrite, destinationFailure, systemCode } from './errors';
 import { cutToBytes, maxNameBytes } from './file-name';
 
-/** The destination and the attempt: together they name a temporary file. */
+/** Names a temporary file, by destination and attempt. */
 export interface PartialIdentity {
   readonly uri: string;
   readonly filePath: string;
@@ -14,13 +14,13 @@ export interface PartialIdentity {
 }
 
 /**
- * The temporary file of one attempt, in the destination's folder so that the final step is a rename. The name depends
- * only on job and attempt, so that the next attempt finds what a killed worker left.
+ * The temporary file of one attempt, in the destination's folder so that the final step is a rename. Its name depends only on
+ * destination, job and attempt, so that the next attempt finds the file of a killed worker.
  */
 export class PartialFile {
   readonly path: string;
   readonly handle: FileHandle;
-  /** Content of the file that briefly reserves the final name if there are no hard links. Unique to the job. */
+  /** Content of the file that briefly reserves the final name on file systems without hard links. Unique to the job. */
   readonly placeholder: string;
   readonly #uri: string;
   #isInPlace = false;
@@ -41,19 +41,19 @@ export class PartialFile {
     return new PartialFile({ path: partialPath, handle: await createAnew(partialPath), uri, mark });
   }
 
-  /** The file now has its final name instead of the temporary one. */
+  /** Call when the file has its final name, so that `discard` keeps it. */
   markInPlace(): void {
     this.#isInPlace = true;
   }
 
-  /** Whether this name refers to the same file. Synchronous, as it is called while the file is being given its name. */
+  /** Whether this path names the same file. Synchronous, because nothing may be awaited during the commit. */
   isAlso(filePath: string): boolean {
     const mine = fstatSync(this.handle.fd, { bigint: true });
     const named = lstatSync(filePath, { bigint: true, throwIfNoEntry: false });
     return mine.ino === named?.ino && mine.dev === named.dev;
   }
 
-  /** Fails if the name is gone or refers to another file: a later attempt has taken over and owns the destination. */
+  /** Fails if the name is gone or refers to another file: a later attempt has taken over the destination. */
   assertOwned(): void {
     try {
       if (this.isAlso(this.path)) return;
@@ -64,12 +64,12 @@ export class PartialFile {
     throw cannotWrite(this.#uri, { code: 'TEMPORARY_FILE_LOST', why, retryable: true });
   }
 
-  /** Closes the file; removes it unless it is in place or another attempt's. Never throws: the outcome is settled. */
+  /** Closes the file; removes it unless it is in place or belongs to another attempt. Never throws: the outcome is settled. */
   async discard(): Promise<void> {
     try {
       if (!this.#isInPlace && this.isAlso(this.path)) await removeIfThere(this.path);
     } catch {
-      // The next attempt, or `discardPartial`, finds it by its name.
+      // The next attempt or `discardPartial` will find it by its name.
     }
     await this.handle.close().catch(() => undefined);
   }
@@ -86,7 +86,7 @@ async function createAnew(filePath: string): Promise<FileHandle> {
   }
 }
 
-/** `rm` with `force` does the same with twice the system calls. */
+/** Like `rm` with `force`, with half the system calls. */
 export async function removeIfThere(filePath: string): Promise<void> {
   try {
     await unlink(filePath);
@@ -95,7 +95,7 @@ export async function removeIfThere(filePath: string): Promise<void> {
   }
 }
 
-/** Removes what attempts of a job left in a folder, whatever the output's name. */
+/** Removes the temporary files of all attempts of a job in a folder, whatever the output's name. */
 export async function removePartials(folder: string, jobKey: string): Promise<void> {
   const ending = new RegExp(`^\\..*\\.${markOf(jobKey)}\\.\\d+\\.part$`, 's');
   let names: string[];
@@ -109,10 +109,10 @@ export async function removePartials(folder: string, jobKey: string): Promise<vo
   await Promise.all(leftovers.map((name) => removeIfThere(path.join(folder, name))));
 }
 
-/** In use, it is written to all the time; clocks may differ. */
+/** A file in use is written to all the time; the rest allows for clock skew. */
 const abandonedMs = 24 * 60 * 60_000;
 
-/** Removes temporary files that nobody has written to for a day: their jobs were terminated, or their processes killed. */
+/** Removes temporary files of terminated jobs and killed processes, recognized by a day without a write. */
 export async function sweepPartials(folder: string, { recursive = false } = {}): Promise<void> {
   for (const entry of await readdir(folder, { recursive, withFileTypes: true })) {
     if (!entry.isFile() || !isPartialName(entry.name)) continue;
@@ -126,7 +126,7 @@ export function isPartialName(name: string): boolean {
   return /^\..*\.[0-9a-f]{12}\.\d+\.part$/s.test(name);
 }
 
-/** Stands for the job's identity in file names. */
+/** Hash of the job's identity for file names. */
 function markOf(jobKey: string): string {
   return createHash('sha256').update(jobKey).digest('hex').slice(0, 12);
 }

@@ -1,14 +1,13 @@
-/** The beginning of a stream, and the whole of it. */
 interface Peeked {
   head: Buffer;
-  /** There is nothing behind the beginning. */
+  /** The stream ends with `head`. */
   isWhole: boolean;
-  /** Closes the stream when it ends. */
+  /** Includes `head`. Closes the stream when it ends. */
   all: AsyncGenerator<Buffer>;
   close: () => Promise<unknown>;
 }
 
-/** @param isEnough called with the bytes so far; a stream may start with a chunk of any size. */
+/** @param isEnough called with the bytes so far; chunks may have any size. */
 export async function peek(chunks: AsyncIterable<Buffer>, isEnough: (head: Buffer) => boolean): Promise<Peeked> {
   const iterator = chunks[Symbol.asyncIterator]();
   let room = Buffer.alloc(0);
@@ -19,7 +18,7 @@ export async function peek(chunks: AsyncIterable<Buffer>, isEnough: (head: Buffe
     isWhole = next.done === true;
     if (next.done) continue;
     const length = head.length + next.value.length;
-    // Twice the room each time: of many small chunks none is copied again and again.
+    // Doubles the room each time, so that many small chunks are not copied again and again.
     if (length > room.length) room = Buffer.concat([head, next.value], Math.max(length, 2 * room.length));
     else next.value.copy(room, head.length);
     head = room.subarray(0, length);

@@ -2,8 +2,8 @@ import { closeSync, lstatSync, openSync, readFileSync, unlinkSync, writeFileSync
 import { systemCode } from './errors';
 
 /**
- * Reserves a name for a rename, by a file that is created exclusively and says what it is for. One that a killed process has left
- * is taken over for the same, and for nothing else. Returns false if the name is taken. Synchronous: nothing comes between it and the rename.
+ * Reserves a name for a rename by exclusively creating a file that states its purpose. A placeholder left by a killed process is reused
+ * for the same purpose only. Returns false if the name is taken. Synchronous, so that nothing runs between it and the rename.
  */
 export function reserve(filePath: string, purpose: string): boolean {
   let placeholder: number;
@@ -16,7 +16,7 @@ export function reserve(filePath: string, purpose: string): boolean {
   try {
     writeFileSync(placeholder, purpose);
   } catch (error) {
-    // On a full disk there is room for a name, and no more: an empty file would look like the one that is to come.
+    // A full disk may have room for the name but not for the content, and an empty file would look like a result.
     unlinkSync(filePath);
     throw error;
   } finally {

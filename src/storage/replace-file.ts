@@ -3,18 +3,18 @@ import { link, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { devNull } from 'node:os';
 import { notRegular, systemErrorCode } from '../messages/system-error';
 
-/** Gives a file new content, whole or not at all: whoever reads it, also after a power cut, finds the old content or the new one. */
+/** Replaces a file's content atomically: readers find the old or the new content, also after a power cut. */
 export async function replaceFile(filePath: string, content: string, { mode = 0o666 } = {}): Promise<void> {
   await writeBeside(filePath, { content, mode }, (partial) => rename(partial, filePath));
 }
 
-/** The content of a file. Of several processes that find none, the first creates it, readable by its owner only. */
+/** Reads a file, or creates it readable by its owner only. If several processes find none, the first to create it wins. */
 export async function readOrCreateFile(filePath: string, create: () => string): Promise<string> {
   const existing = await readIfExists(filePath);
   if (existing !== undefined) return existing;
   await writeBeside(filePath, { content: create(), mode: 0o600 }, async (partial) => {
     try {
-      // Unlike a rename, this leaves what was there first.
+      // Unlike a rename, a link does not replace a file created meanwhile.
       await link(partial, filePath);
     } catch (error) {
       if (systemErrorCode(error) !== 'EEXIST') throw error;
@@ -23,12 +23,12 @@ export async function readOrCreateFile(filePath: string, create: () => string): 
   return readSetting(filePath);
 }
 
-/** The null device, and what is open already, such as what a shell puts in place of `<(command)`. */
+/** The null device, and files already open, such as those that a shell passes for `<(command)`. */
 function endsByItself(filePath: string): boolean {
   return filePath === devNull || /^\/(?:dev|proc\/self)\/(?:stdin|fd\/\d+)$/.test(filePath);
 }
 
-/** The text of a file that a setting names. @throws an error for `whyUnreadable`, also of a pipe or a device, which may never end. */
+/** The text of a file named by a setting. @throws also for a pipe or device, which may never end; see `whyUnreadable`. */
 export async function readSetting(filePath: string): Promise<string> {
   const found = await stat(filePath);
   const isOther = !found.isFile() && !found.isDirectory() && !endsByItself(filePath);
@@ -36,7 +36,7 @@ export async function readSetting(filePath: string): Promise<string> {
   return readFile(filePath, 'utf8');
 }
 
-/** The content of a file; undefined when there is none. */
+/** Undefined if there is no such file. */
 export async function readIfExists(filePath: string): Promise<string | undefined> {
   try {
     return await readSetting(filePath);
@@ -46,7 +46,7 @@ export async function readIfExists(filePath: string): Promise<string | undefined
   }
 }
 
-/** Writes the content under a temporary name; it is on disk when `place` is called to give it its own. */
+/** Writes and syncs the content under a temporary name, then calls `place` to give it its own. */
 async function writeBeside(
   filePath: string,
   { content, mode }: { content: string; mode: number },

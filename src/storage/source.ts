@@ -8,10 +8,10 @@ import { cannotRead, destinationFailure, isEmpty, sourceFailure, systemCode } fr
 import type { FileSnapshot, SourceFile } from './file-store';
 import { toPath } from './file-uri';
 
-/** Bytes per read; with chunks of this size an upload runs at the speed of the connection. */
+/** Large enough for an upload to run at the speed of the connection. */
 const chunkBytes = 512 * 1024;
 
-/** What tells most formats. */
+/** Enough to identify most formats. */
 const headBytes = 4_096;
 
 export async function openLocalSource(uri: string): Promise<SourceFile> {
@@ -34,7 +34,7 @@ export async function openLocalSource(uri: string): Promise<SourceFile> {
   }
 }
 
-/** Proves that it can be read as well: access() would check the real user, open() checks the effective one. */
+/** Also proves that the file can be read: access() would check the real user, open() checks the effective one. */
 async function readHead(filePath: string, length: number): Promise<Buffer> {
   const handle = await open(filePath, 'r');
   try {
@@ -61,7 +61,7 @@ function refuseIrregular(stats: Stats | BigIntStats, uri: string): void {
   if (!stats.isFile()) throw cannotRead(uri, { code: 'SOURCE_UNREADABLE', why: 'it is not a regular file.' });
 }
 
-/** Reads a file and fails if, at the first or last byte, it is not the file that was seen. */
+/** Reads a file and fails if, at the first or last byte, it is not the file seen before. */
 class SourceStream extends Readable {
   readonly #source: { uri: string; filePath: string; seen: BigIntStats };
   #handle: FileHandle | undefined;
@@ -98,7 +98,7 @@ class SourceStream extends Readable {
   async #readChunk(): Promise<Buffer | null> {
     const handle = this.#handle;
     if (!handle) return null;
-    // No more than the file holds: a large buffer for each small file would keep the garbage collector busy.
+    // At most the file's size: a large buffer for each small file would keep the garbage collector busy.
     const wanted = Math.min(Number(this.#source.seen.size) - this.#readBytes, chunkBytes);
     if (wanted > 0) {
       const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafeSlow(wanted), 0, wanted, null);
@@ -118,7 +118,7 @@ class SourceStream extends Readable {
   }
 }
 
-/** The bytes of a file as they are at this moment. */
+/** The current bytes of a file, without a check for changes. */
 export function readLocalFile(
   uri: string,
   { start = 0, signal }: { start?: number | undefined; signal?: AbortSignal | undefined } = {},
@@ -127,13 +127,13 @@ export function readLocalFile(
     (async function* () {
       try {
         const seen = await stat(toPath(uri));
-        // Reading a folder tells so.
+        // Reading a folder fails with its own error.
         if (!seen.isDirectory()) refuseIrregular(seen, uri);
-        // A buffer of this size is made for each read, and what is peeked at is mostly small.
+        // A buffer of this size is allocated for each read, and most peeked files are small.
         const highWaterMark = Math.min(Math.max(seen.size - start, 1024), chunkBytes);
         yield* createReadStream(toPath(uri), { start, highWaterMark, signal });
       } catch (error) {
-        // An aborted stream fails with an error of its own.
+        // An aborted stream fails with its own error instead of the signal's reason.
         signal?.throwIfAborted();
         throw sourceFailure(error, uri);
       }
@@ -147,7 +147,6 @@ export interface Content {
   readonly sha256: string;
 }
 
-/** What a stream brings. */
 export async function contentOf(body: Readable): Promise<Content> {
   const hash = createHash('sha256');
   let bytes = 0;
@@ -170,7 +169,7 @@ export async function lookAtLocalFile(uri: string): Promise<FileSnapshot> {
   const filePath = toPath(uri);
   let isLink = false;
   try {
-    // Most destinations don't exist yet: a single lstat shows that, and that they are no dangling link.
+    // Most destinations don't exist yet: a single lstat shows that, and rules out a dangling link.
     const named = await lstat(filePath, { bigint: true });
     isLink = named.isSymbolicLink();
     return snapshotOf(isLink ? await stat(filePath, { bigint: true }) : named);

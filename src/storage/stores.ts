@@ -2,10 +2,10 @@ import { withoutSecrets } from '../job/types';
 import { cannotUse, StorageError } from './errors';
 import type { FileStore } from './file-store';
 
-/** Stores by the scheme of their URIs, such as `gs`; one that is a function is made when it is first needed. */
+/** Stores by URI scheme, such as `gs`; a function is called on first use. */
 export type StoresByScheme = Readonly<Record<string, FileStore | (() => FileStore)>>;
 
-/** The stores of a worker as one; what a URI names is its scheme's business. */
+/** The stores of a worker as one store, which selects by URI scheme. */
 export class Stores implements FileStore {
   readonly #byScheme: Map<string, FileStore | (() => FileStore)>;
 
@@ -48,7 +48,7 @@ export class Stores implements FileStore {
   read: FileStore['read'] = (uri, options) => this.of(uri).read(uri, options);
   walk: FileStore['walk'] = (folder, options) => this.of(folder).walk(folder, options);
   remove: FileStore['remove'] = async (uri) => this.of(uri).remove(uri);
-  /** @throws StorageError UNSUPPORTED_URI if the store can't: `canMove` tells. */
+  /** @throws StorageError UNSUPPORTED_URI unless `canMove` */
   move: NonNullable<FileStore['move']> = async (options) => {
     const { uri, to } = options;
     const store = this.of(uri);
@@ -61,7 +61,7 @@ export class Stores implements FileStore {
   }
 }
 
-/** In lower case; empty if it is no URI. */
+/** In lower case; empty if the text is not a URI. */
 function schemeOf(uri: string): string {
   return /^([a-z][a-z0-9+.-]*):/i.exec(uri)?.[1]?.toLowerCase() ?? '';
 }

@@ -19,12 +19,12 @@ export async function* walkLocalFolder(uri: string, options: WalkOptions = {}): 
 
 interface Walk extends WalkOptions {
   folder: string;
-  /** The folder with links resolved. */
+  /** `folder` with links resolved. */
   root: string;
-  /** Relative to the folder. */
+  /** Relative to `folder`. */
   dir: string;
   depth: number;
-  /** Device and inode of the folders entered, so that links neither loop nor duplicate files. */
+  /** Device and inode of each folder entered, so that links cause neither loops nor duplicates. */
   entered: Set<string>;
 }
 
@@ -52,7 +52,7 @@ async function* walk(here: Walk): AsyncGenerator<WalkedFile> {
   }
 }
 
-/** The entries by name; none if the folder is gone, cannot be read or was already entered under another name. */
+/** The entries by name; none if the folder is gone, unreadable or already entered under another name. */
 async function enter({ folder, dir, entered, onUnreadable }: Walk): Promise<Dirent[]> {
   const absolute = path.join(folder, dir);
   try {
@@ -70,7 +70,7 @@ async function enter({ folder, dir, entered, onUnreadable }: Walk): Promise<Dire
   }
 }
 
-/** A folder reached in two ways gets one place for its results: under its real name, or else the first link to it. */
+/** A folder reachable in two ways gets one place for its results: under its real name, or else under the first link. */
 async function reasonNotToFollow(link: string, { root, entered }: Walk): Promise<string | undefined> {
   try {
     const target = await realpath(link);
@@ -78,12 +78,12 @@ async function reasonNotToFollow(link: string, { root, entered }: Walk): Promise
     if (isInside(root, target)) return `is a link to ${target}, which lies in the same tree`;
     return entered.has(await identify(target)) ? 'is a link to a folder that was looked into before' : undefined;
   } catch {
-    // The error is reported when the folder is entered.
+    // Entering the folder reports the error.
     return undefined;
   }
 }
 
-/** Both are absolute and without links. */
+/** Both paths must be absolute and without links. */
 function isInside(folder: string, file: string): boolean {
   return file.startsWith(folder.endsWith(path.sep) ? folder : folder + path.sep);
 }

@@ -23,7 +23,7 @@ export function writeLocalFile(options: LocalWriteOptions): Promise<StoredFile> 
     const filePath = toPath(uri);
     const partial = await writing(uri, () => startPartial(filePath, options));
     try {
-      // Fails early rather than filling the disk that others use too.
+      // Fails early rather than filling a disk that others use too.
       await assertRoom({ uri, folder: path.dirname(filePath), bytes: expectedSize, freeBytes });
       const store = (chunks: Buffer[]) => writing(uri, () => writeAll(partial.handle, chunks));
       const content = await receive(body, { ...options, store });
@@ -38,7 +38,7 @@ export function writeLocalFile(options: LocalWriteOptions): Promise<StoredFile> 
 }
 
 async function startPartial(filePath: string, { uri, jobKey, attempt }: WriteDestinationOptions): Promise<PartialFile> {
-  // The first attempt has no predecessor, and listing a folder of 40,000 outputs once per output would be slow.
+  // The first attempt has no predecessor, and listing a folder of 40,000 results for each result would be slow.
   if (attempt > 1) await removePartials(path.dirname(filePath), jobKey);
   const identity = { uri, filePath, jobKey, attempt };
   try {
@@ -55,7 +55,7 @@ async function describeSkipped(uri: string, filePath: string): Promise<StoredFil
   return { uri, name: path.basename(filePath), bytes, sha256, skipped: true };
 }
 
-/** The system may write fewer bytes than it was given. */
+/** The system may write fewer bytes than requested. */
 export async function writeAll(handle: FileHandle, chunks: Buffer[]): Promise<void> {
   let { bytesWritten: skip } = await handle.writev(chunks);
   for (const chunk of chunks) {
@@ -65,19 +65,19 @@ export async function writeAll(handle: FileHandle, chunks: Buffer[]): Promise<vo
   }
 }
 
-/** Runs a write with its body, which is closed in every case: unread, it would keep its connection open. */
+/** Runs a write and closes its body in every case: an unread body would keep its connection open. */
 export async function withBody<T>(
   { body: given, signal }: Pick<WriteDestinationOptions, 'body' | 'signal'>,
   write: (body: Readable) => Promise<T>,
 ): Promise<T> {
   const body = given instanceof Readable ? given : Readable.from(given);
-  // It may fail before it is read; without a listener that would end the process.
+  // The body may fail before it is read, and an unhandled error event would end the process.
   body.on('error', () => undefined);
   try {
     signal?.throwIfAborted();
     return await write(body);
   } catch (error) {
-    // The signal destroys the body with an error of its own; callers expect the reason they gave.
+    // An abort destroys the body with another error; callers expect the reason of their signal.
     throw signal?.aborted ? signal.reason : error;
   } finally {
     body.destroy();
@@ -85,11 +85,11 @@ export async function withBody<T>(
 }
 
 interface Receiver extends Pick<WriteDestinationOptions, 'uri' | 'expectedSize' | 'signal'> {
-  /** Fails with `StorageError`, to distinguish its failures from those of the body. */
+  /** Must fail with `StorageError`, to distinguish its failures from those of the body. */
   readonly store: (chunks: Buffer[]) => Promise<void>;
 }
 
-/** Stores the body, hashing it on the way. @throws StorageError SIZE_MISMATCH before too many bytes are stored */
+/** Stores and hashes the body. @throws StorageError SIZE_MISMATCH before too many bytes are stored */
 export async function receive(body: Readable, receiver: Receiver): Promise<Content> {
   const { signal } = receiver;
   const sink = new HashingSink(receiver);
@@ -97,12 +97,12 @@ export async function receive(body: Readable, receiver: Receiver): Promise<Conte
   return { bytes: sink.bytes, sha256: sink.digest() };
 }
 
-/** Bytes that may be buffered while others are stored; they are then stored in one call. */
+/** Bytes that may be buffered while others are stored; one call then stores them all. */
 const waitingBytes = 512 * 1024;
 
 /**
- * Chunks are stored without being joined first, and hashed meanwhile: for a gigabyte this halves the CPU time of reading
- * the body with `for await`.
+ * Stores chunks without joining them first, and hashes them meanwhile: for a gigabyte this takes half the CPU time of reading the body
+ * with `for await`.
  */
 class HashingSink extends Writable {
   readonly #receiver: Receiver;

@@ -14,15 +14,15 @@ import {
 /** A fresh, empty store for one rule of the contract. */
 export interface FileStoreUnderTest {
   readonly store: FileStore;
-  /** URI of a name in a fixed folder of the store; of the folder itself when the name is empty. */
+  /** URI of a name in a fixed folder of the store; of the folder itself if the name is empty. */
   readonly uriOf: (name: string) => string;
   /** Creates or replaces a file without using the store. In a name such as `sub/a.md`, `sub` is a folder. */
   readonly put: (name: string, content: string) => Promise<void>;
-  /** Contents by name of all files in the folder, including temporary ones. Not asked while it has folders. */
+  /** Contents by name of all files in the folder, including temporary ones. Not called while it has subfolders. */
   readonly contents: () => Promise<Record<string, string>>;
 }
 
-/** A rule that jobs rely on in a `FileStore`. Independent of any test runner: it holds when `check` resolves. */
+/** A rule for `FileStore`s on which jobs rely. Independent of any test runner: it holds if `check` resolves. */
 export interface FileStoreRule {
   readonly title: string;
   readonly check: (subject: FileStoreUnderTest) => Promise<void>;
@@ -275,7 +275,7 @@ function sizeMismatch(expectedSize: number): typeof checks {
   };
 }
 
-/** The bytes `new`, and what happens before the body ends. */
+/** A body with the bytes `new`; calls `happen` before its end. */
 function newBody(happen: () => unknown = () => undefined): Readable {
   return Readable.from(
     (async function* () {
@@ -290,7 +290,7 @@ function write({ store, uriOf }: FileStoreUnderTest, options: Partial<WriteDesti
   return store.writeDestination({ ...usual, ...options });
 }
 
-/** Returns the names, sorted. */
+/** Creates some files and returns their names, sorted. */
 async function putTree({ put }: FileStoreUnderTest): Promise<string[]> {
   const names = ['.hidden', 'b.md', 'sub.md', 'sub/a b.md', 'sub/deep/c.md', 'sub/z.md'];
   for (const name of names) await put(name, name);
@@ -303,7 +303,7 @@ async function walked(store: FileStore, folder: string, options?: WalkOptions): 
   return files;
 }
 
-/** `happen`: between the look and the move. */
+/** `happen` is called between look and move. */
 async function moved({ store, uriOf }: FileStoreUnderTest, from: string, to: string, happen?: () => Promise<void>) {
   const found = await store.look(uriOf(from));
   assert.ok(found.kind === 'file');

@@ -12,17 +12,18 @@ import type { conversionJob } from './job/conversion-job';
 import { resolvePolicies } from './job/policies';
 
 interface ChildListing {
-  /** False in a namespace without the search attributes (`fileconv namespace init`): your workflow would wait for them. Default: true. */
+  /** Set to false if the namespace lacks the search attributes (`fileconv namespace init`), or your workflow blocks. Default: true. */
   isListed?: boolean;
 }
 
 /**
- * Runs a job from your own workflow, and returns its result. The job is named by its destination, as everybody's: one at a time makes a
- * result. If your workflow is tried again, reset or run again, the job takes up what the last one left, and nothing is paid for twice
- * (docs/repetition.md).
+ * Runs a job from your own workflow and returns its result. The job is named by its destination, like every other, so only one job at a
+ * time makes a given result. If your workflow is retried, reset or run again, the new job continues from the last one and nothing is
+ * paid for twice (docs/repetition.md).
  *
- * @param options.workflowId default: as above. Without a destination a new one, which knows of no earlier job.
- * @throws ChildWorkflowFailure; ApplicationFailure `DESTINATION_TAKEN` while a job makes something else there, `INVALID_JOB` about the input
+ * @param options.workflowId default: as above. Without a destination, a new id, which has no earlier job.
+ * @throws ChildWorkflowFailure; ApplicationFailure `DESTINATION_TAKEN` while a job writes something else there, `INVALID_JOB` if the input
+ *   is invalid
  */
 export async function executeConversion(
   input: ConversionJobInput,
@@ -55,7 +56,7 @@ async function idOf({ source, destination }: ConversionJobInput): Promise<string
 /** The last run under this id, once it has ended; undefined when Temporal no longer knows it. */
 async function endOfLast(workflowId: string, expected: ConversionJobInput): Promise<string | undefined> {
   const [found] = (await waitSteps['conversion.awaitJobs']({ jobs: [{ workflowId, expected }] })).seen;
-  // Unreadable, or another workflow that runs.
+  // An outcome here means that the job is unreadable, or that another workflow is running under its id.
   if (found?.outcome) throw ApplicationFailure.nonRetryable(found.outcome.message, found.outcome.code);
   if (found?.runId === undefined || !found.stands?.isOpen) return found?.runId;
   if (!found.stands.isSame) {
@@ -67,8 +68,8 @@ async function endOfLast(workflowId: string, expected: ConversionJobInput): Prom
 }
 
 /**
- * For a job that knows of no earlier one: `executeChild(conversionJob, { ...conversionChildOptions(input), taskQueue })`.
- * It is listed like any other (`fileconv job list`) and named in the Temporal UI.
+ * For a job that ignores earlier ones: `executeChild(conversionJob, { ...conversionChildOptions(input), taskQueue })`. It is listed
+ * like any other (`fileconv job list`) and named in the Temporal UI.
  */
 export function conversionChildOptions(input: ConversionJobInput, { isListed = true }: ChildListing = {}) {
   return {

@@ -34,7 +34,7 @@ const paths: Record<string, RegExp> = {
   'batch-continued-first-run': /^planBatch( child)+( child| timer)+ continued$/,
   'batch-continued-middle-run': /^awaitJobs readBatchItems( child| awaitJobs| timer)+ continued$/,
   'batch-continued-last-run':
-    /^awaitJobs readBatchItems (child |awaitJobs )+mergeBatchResults writeBatchReport completed$/,
+    /^awaitJobs readBatchItems (child |awaitJobs )*mergeBatchResults writeBatchReport completed$/,
   'batch-failed-item': /^planBatch child child child mergeBatchResults writeBatchReport completed$/,
   'batch-stopped': /^planBatch child child mergeBatchResults writeBatchReport completed$/,
   'batch-paused-cancelled':

@@ -46,15 +46,15 @@ export interface JobInspection {
   since: number;
   startedAt: number;
   endedAt?: number;
-  /** What a running job waits for: completes "waits for". */
+  /** What a running job waits for; completes the sentence "waits for …". */
   waitsFor?: string;
-  /** The same, with the reason, the time limit and what to type. */
+  /** The same with the reason, the time limit and the next command. */
   waiting?: Waiting;
   pending?: PendingStep;
   /** Whether a worker answers for a running job. */
   worker?: WorkerAnswer['worker'];
   taskId?: string;
-  /** Only for a job that has ended, like the rest. */
+  /** This and the fields below: only for a job that has ended. */
   requests?: number;
   vcredits?: number;
   /** What the service may have charged for the job. */
@@ -75,7 +75,7 @@ export class NotAConversionJobError extends Error {
 }
 
 /**
- * An open job by its own words, if a worker is alive, and its pending activity; one that has ended by its result or failure.
+ * Inspects a job: an open one by its worker, if one answers, and its pending activity; one that has ended by its result or failure.
  * @throws WorkflowNotFoundError, NotAConversionJobError
  */
 export async function inspectJob(client: Client, workflowId: string, runId?: string): Promise<JobInspection> {
@@ -136,10 +136,10 @@ export interface BatchWaiting {
   since?: number;
 }
 
-/** Number of jobs in flight to look at: most wait for the same. */
+/** Number of jobs in flight to inspect: most wait for the same thing. */
 const lookedAt = 5;
 
-/** The state of a batch, if a worker answers, and what blocks it, if anything does. */
+/** The state of a batch, if a worker answers, and the reason if it is blocked. */
 export async function readBatchWaiting(
   client: Client,
   name: string,
@@ -147,7 +147,7 @@ export async function readBatchWaiting(
   const description = await describeWorkflow(client.workflow.getHandle(name));
   const { taskQueue, status } = description;
   if (statuses[status.name] !== 'running') return {};
-  // Its latest run, which may be another one by now.
+  // Without a run id: the batch may have continued as new since.
   const { worker, state: answer } = await askWorker(client, { workflowId: name, taskQueue }, batchStateQuery);
   const state = answer as BatchState | undefined;
   const failing = worker === 'answers' ? undefined : await readFailingTask(client, description);
@@ -176,7 +176,7 @@ async function waitingJobs(client: Client, batch: WorkflowExecutionDescription):
   return found.flatMap((job) => (job?.waiting ? [{ waiting: job.waiting, since: job.since }] : []));
 }
 
-/** Jobs started by this run of the batch; right after continue-as-new, jobs listed by the server. */
+/** Jobs started by this run of the batch; right after continue-as-new, those that the server lists. */
 async function jobsInFlight(client: Client, { raw, workflowId }: WorkflowExecutionDescription): Promise<string[]> {
   const children = (raw.pendingChildren ?? []).filter(({ workflowTypeName }) => workflowTypeName === conversionJobType);
   const ids = children.slice(0, lookedAt).flatMap(({ workflowId: id }) => id ?? []);

@@ -11,16 +11,16 @@ import { toMilliseconds } from '../../history/grpc';
 
 /** Why a job or a batch makes no progress. The values are part of `--json` and never change. */
 export type WaitReason =
-  /** None is there, none is free, or none that is there can take it. */
+  /** No worker is running, none is free, or none can run this step. */
   | 'worker'
   | 'paused'
   | 'credits'
-  /** Somebody has to see to the account, or make room at the destination. */
+  /** Someone must fix the account, or make room at the destination. */
   | 'person'
   | 'rateLimit'
   /** The service is unreachable, or reports an internal error. */
   | 'service'
-  /** Normal: a step is under way, or comes next. */
+  /** Normal: a step is in progress or comes next. */
   | 'conversion';
 
 export interface NextStep {
@@ -31,17 +31,17 @@ export interface NextStep {
 
 export interface Waiting {
   reason: WaitReason;
-  /** Completes "waits for". */
+  /** Completes the sentence "waits for …". */
   waitsFor: string;
   /** The last failure's message, or what the current attempt waits for. */
   because?: string;
   /** Time of the next attempt, in milliseconds since the epoch. */
   until?: number;
-  /** Absent: one can only wait; or, for a worker, start one. */
+  /** Absent if the user can only wait, or start a worker. */
   next?: NextStep;
 }
 
-/** What the service has not done yet, by current step. */
+/** What the service still owes, by current step. */
 const unanswered: Readonly<Record<string, string>> = {
   uploading: 'The service has not answered yet.',
   submitting: 'The service has not answered yet.',
@@ -55,8 +55,8 @@ function pausedInTemporal(workflowId: string): Waiting {
 }
 
 /**
- * What a job or a batch waits for whose workflow task fails again and again; undefined when none does. Queries are not answered then,
- * which is not to be taken for a worker that is gone.
+ * For a job or batch whose workflow task fails again and again; otherwise undefined. It then answers no queries, which must not be
+ * mistaken for a missing worker.
  */
 export async function readFailingTask(
   client: Client,
@@ -69,7 +69,7 @@ export async function readFailingTask(
   const request = { namespace, execution, maximumPageSize: lastEvents };
   const { history } = await client.workflowService.getWorkflowExecutionHistoryReverse(request);
   for (const event of history?.events ?? []) {
-    // Before that one completed, and after it workers may only have died.
+    // Failures before a completed task are over, and after it workers may only have died.
     if (event.workflowTaskCompletedEventAttributes) return undefined;
     const failed = event.workflowTaskFailedEventAttributes;
     if (!failed) continue;
@@ -82,7 +82,7 @@ export async function readFailingTask(
   return undefined;
 }
 
-/** A workflow task that fails again leaves no further events. */
+/** Enough, since repeated failures of a workflow task add no events. */
 const lastEvents = 20;
 
 export interface WorkerAnswer {
@@ -90,7 +90,7 @@ export interface WorkerAnswer {
   phase?: JobPhase | undefined;
 }
 
-/** What a running job waits for, by its description and the answer of its worker. */
+/** What a running job waits for, from its description and its worker's answer. */
 export function waitingOf(
   description: Pick<WorkflowExecutionDescription, 'workflowId' | 'status' | 'taskQueue' | 'raw'>,
   { worker, phase }: WorkerAnswer,
@@ -108,7 +108,7 @@ export function waitingOf(
   return { reason: 'conversion', waitsFor };
 }
 
-/** What blocks a batch by itself: somebody has paused it, no worker answers, or a step of its own fails. */
+/** What blocks the batch itself rather than its jobs: it is paused, no worker answers, or one of its own steps fails. */
 export function waitingOfBatch(
   description: Pick<WorkflowExecutionDescription, 'workflowId' | 'status' | 'taskQueue' | 'raw'>,
   { worker }: Pick<WorkerAnswer, 'worker'>,
@@ -133,7 +133,7 @@ function waitingOfStep(pending: PendingStep, app?: string): Waiting {
     const retry = { reason: 'conversion' as const, waitsFor: `the next attempt (${step})` };
     return defined({ ...(waiting ?? retry), because: isExpected ? undefined : lastFailure, until });
   }
-  // A timeout has no code.
+  // A failure without a code is a timeout.
   if (underWay) {
     const next = { why: 'Whether anything is broken', command: doctor };
     const waitsFor = `the attempt under way (${step})`;
@@ -155,7 +155,7 @@ function doctorOf(app: string | undefined): string {
   return app === undefined ? 'fileconv doctor' : `fileconv doctor --app ${shellWord(app)}`;
 }
 
-/** What is waited for after a failure with this code; undefined: it is only tried again. */
+/** What a failure with this code waits for; undefined if it is simply retried. */
 export function waitingOfCode(code: string, app: string | undefined): Waiting | undefined {
   const ofApp = app === undefined ? '' : ` --app ${shellWord(app)}`;
   const named = app === undefined ? '' : ` of app ${app}`;
@@ -190,7 +190,7 @@ export function waitingOfCode(code: string, app: string | undefined): Waiting | 
       return { reason: 'person', waitsFor: `the account${named} to be accepted`, next: ready('When that is fixed') };
     case 'server':
       return service;
-    // It is tried again, or has ended.
+    // Retried, or the end of the job.
     case 'caller':
     case 'input':
     case 'chain':
@@ -202,12 +202,11 @@ export function waitingOfCode(code: string, app: string | undefined): Waiting | 
 
 /** The pending activity of a job. Times are milliseconds since the epoch. */
 export interface PendingStep {
-  /** `uploading`, `submitting`, `converting`, `downloading` or `cleaning up`; of a batch, for example `merging its results`. */
+  /** `uploading`, `submitting`, `converting`, `downloading` or `cleaning up`; for a batch, for example `merging its results`. */
   step: string;
   attempt: number;
-  /** Whether an attempt is running; otherwise the next one waits for its time or for a worker. */
+  /** Whether an attempt is running; if not, the next one waits for its time or for a worker. */
   underWay: boolean;
-  /** Only between attempts. */
   nextAttemptAt?: number;
   lastFailure?: string;
   lastFailureType?: string;
@@ -220,7 +219,7 @@ const statesUnderWay: readonly unknown[] = [2, 3, 5];
 
 type PendingActivity = NonNullable<WorkflowExecutionDescription['raw']['pendingActivities']>[number];
 
-/** The pending activity of a job; undefined when the job waits for a signal or a timer, or has ended. */
+/** Undefined if the job waits for a signal or a timer, or has ended. */
 export function readPendingStep({ raw }: Pick<WorkflowExecutionDescription, 'raw'>): PendingStep | undefined {
   const activity = raw.pendingActivities?.[0];
   return activity && pendingStep(activity);
@@ -235,7 +234,7 @@ const stepOfActivity: Readonly<Record<string, string>> = {
   [activityNames.discardDownload]: 'cleaning up',
 };
 
-/** The steps that a batch makes by itself. */
+/** Steps of the batch itself. */
 const stepOfBatchActivity: Readonly<Record<string, string>> = {
   'conversion.planBatch': 'looking for files',
   'conversion.readBatchItems': 'reading its manifest',
@@ -245,7 +244,7 @@ const stepOfBatchActivity: Readonly<Record<string, string>> = {
   'conversion.writeBatchReport': 'writing its report',
 } satisfies Partial<Record<keyof BatchActivities, string>>;
 
-/** The step of a batch, or of a sweep, that has failed and is tried again; undefined when none has. */
+/** The failing step of a batch or sweep that is being retried, if any. */
 export function readFailedBatchStep({ raw }: Pick<WorkflowExecutionDescription, 'raw'>): PendingStep | undefined {
   const failed = raw.pendingActivities?.find(
     ({ activityType, lastFailure }) => lastFailure && (activityType?.name ?? '') in stepOfBatchActivity,
@@ -271,7 +270,7 @@ function pendingStep(activity: PendingActivity): PendingStep {
   });
 }
 
-/** Temporal wraps a truncated copy of an oversized failure in a failure of its own. */
+/** Temporal wraps a truncated copy of an oversized failure in its own failure. */
 function asTold(failure: PendingActivity['lastFailure']): NonNullable<PendingActivity['lastFailure']> | undefined {
   return (failure?.serverFailureInfo ? failure.cause : undefined) ?? failure ?? undefined;
 }

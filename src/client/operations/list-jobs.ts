@@ -11,11 +11,11 @@ import { hasSearchAttributes } from './search-attributes';
 export interface JobFilter {
   status?: ListedStatus | undefined;
   app?: string | undefined;
-  /** Error code, whether or not the job is marked `POSSIBLY_CHARGED_TWICE`, a value that finds all marked jobs. */
+  /** Error code, whether or not the job is marked `POSSIBLY_CHARGED_TWICE`; that value itself finds all marked jobs. */
   code?: string | undefined;
   batch?: string | undefined;
   tag?: string | undefined;
-  /** Started or ended since then. */
+  /** Jobs that started or ended since then. */
   since?: Date | undefined;
 }
 
@@ -93,16 +93,16 @@ export interface JobList {
   query: string;
   /** Whether the namespace has all search attributes; without them, code and vCredits may be missing. */
   hasSearchAttributes: boolean;
-  /** Why the names in some of these jobs can't be read: other keys than those here, say. Their summary is that of the formats. */
+  /** Why names of some of these jobs can't be read, for example for lack of a key. Their summaries only show the formats. */
   unreadable?: string;
 }
 
 const describedAtATime = 20;
 
 /**
- * The newest jobs that match the filter. Without the search attributes, only these filters work: `status` except
- * `parked`, `batch` (of the jobs that it has started) and `since`.
- * @throws SearchAttributesMissingError; what keeps a payload from being read, if that is so for each of them
+ * The newest jobs that match the filter. Without the search attributes, only these filters work: `status` except `parked`, `batch`
+ * (jobs that it started) and `since`.
+ * @throws SearchAttributesMissingError; the decoding error if no job's payload can be read
  */
 export async function listJobs(client: Client, filter: JobFilter, limit: number): Promise<JobList> {
   const isListed = await hasSearchAttributes(client);
@@ -129,7 +129,7 @@ export async function listJobs(client: Client, filter: JobFilter, limit: number)
   };
 }
 
-/** Adds what visibility lacks from the job's own description. */
+/** Adds details from the job's own description that visibility lacks. */
 async function describeListed(client: Client, info: WorkflowExecutionInfo, problems: Error[]): Promise<ListedJob> {
   const job = readListing(info);
   // Visibility may still list a deleted job.
@@ -149,7 +149,7 @@ async function describeListed(client: Client, info: WorkflowExecutionInfo, probl
   };
 }
 
-/** The part of a job that visibility holds. */
+/** The part of a job that visibility contains. */
 export function readListing(info: WorkflowExecutionInfo): ListedJob {
   const { workflowId, runId, typedSearchAttributes: attributes } = info;
   const input = attributes.get(searchAttributes.inputFormat);
@@ -182,7 +182,7 @@ function statusOf({ status: { name }, typedSearchAttributes }: WorkflowExecution
 
 export const openStatuses = ['running', 'parked'] as const satisfies readonly ListedStatus[];
 
-/** Open jobs of an app and task queue, by listed status. Rejects without search attributes, or without Temporal. */
+/** Counts open jobs of an app and task queue, by listed status. Rejects without search attributes, or if Temporal is unreachable. */
 export async function countOpenJobs(
   client: Client,
   { app, taskQueue }: { app: string; taskQueue: string },

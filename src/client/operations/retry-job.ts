@@ -7,22 +7,22 @@ import type { FileStore } from '../../storage/file-store';
 import type { JobInspection } from './inspect-job';
 
 export interface RetryOptions {
-  /** Convert also where an earlier submit may have been charged and nothing can be fetched. */
+  /** Converts even if an earlier submit may have been charged and has no task to fetch. */
   resubmit?: boolean | undefined;
-  /** Convert whatever was done before. */
+  /** Converts again whatever earlier jobs did. */
   again?: boolean | undefined;
 }
 
-/** A new run of a job that has ended. */
+/** A planned new run of a job that has ended. */
 export interface Retry {
   input: ConversionJobInput;
-  /** What its last run decides: the run looks it up again, and does that. */
+  /** The decision as of now; the run makes it again. */
   decision: RecallJobResult;
 }
 
 /**
- * What another run of a job would do; see docs/repetition.md. Without `resubmit`, nothing that may have been charged is
- * converted again, whatever the job's policy: an operator can check first.
+ * Plans another run of a job: see docs/repetition.md. Without `resubmit`, nothing that may have been charged is converted again,
+ * whatever the job's policy: an operator can check first.
  */
 export async function planRetry(
   { client, files }: { client: Client; files: FileStore },
@@ -42,7 +42,7 @@ export async function planRetry(
   return { input, decision: await recallJob({ client, files }, workflowId, { job, recall }) };
 }
 
-/** A job of a batch may share its upload with others; alone it uploads. What was left beside the destination is of the run that has ended. */
+/** Removes the shared upload of a batch, and state left by earlier runs, which the new run reads from the last one. */
 function alone(input: ConversionJobInput): ConversionJobInput {
   const request = { ...input };
   delete request.upload;

@@ -9,7 +9,7 @@ export interface RegisteredSearchAttributes {
 }
 
 type RegistrationProblem =
-  /** The client may neither list nor add them; this needs an administrator. */
+  /** The client may not list or add attributes; this needs an administrator. */
   | 'refused'
   /** A name is already used for an attribute of another type. */
   | 'wrongType'
@@ -23,7 +23,7 @@ export class SearchAttributeRegistrationError extends Error {
   constructor(
     message: string,
     readonly problem: RegistrationProblem,
-    /** Not registered, as far as known. */
+    /** Attributes not registered, as far as known. */
     readonly missing: readonly string[],
     options?: ErrorOptions,
   ) {
@@ -38,7 +38,7 @@ const checkIntervalMs = 100;
 
 /**
  * The attributes that the client's namespace has and lacks.
- * @throws SearchAttributeRegistrationError `wrongType`, `namespaceUnknown`, or when the server does not tell.
+ * @throws SearchAttributeRegistrationError `wrongType`, `namespaceUnknown`, or if the server does not answer the question.
  */
 export async function findSearchAttributes(client: Client): Promise<{ present: string[]; missing: string[] }> {
   const { namespace } = client.options;
@@ -74,7 +74,7 @@ export async function registerSearchAttributes(client: Client): Promise<Register
   const { namespace } = client.options;
   const { present, missing: added } = await findSearchAttributes(client);
   if (added.length === 0) return { present, added };
-  // One by one: a namespace with room for some of them gets those.
+  // One by one, so that a namespace with room for only some of them gets those.
   const refused = new Map<string, unknown>();
   for (const name of added) {
     const searchAttributes = { [name]: typeNames.indexOf(searchAttributeTypes[name] ?? '') };
@@ -86,7 +86,7 @@ export async function registerSearchAttributes(client: Client): Promise<Register
     }
   }
   for (const error of refused.values()) throw explained(error, namespace, [...refused.keys()]);
-  // The server's caches lag behind, and until then it rejects jobs that set them.
+  // The server's caches lag behind, and until they catch up it rejects jobs that set the attributes.
   const usableBy = Date.now() + usableWithinMs;
   while (!(await areUsable(client)) && Date.now() < usableBy) await sleep(checkIntervalMs);
   return { present, added };
@@ -110,8 +110,8 @@ function explained(error: unknown, namespace: string, missing = searchAttributeN
 const timeoutMs = 10_000;
 
 /**
- * Whether the client's namespace accepts all search attributes of this library, which takes up to a minute after their
- * registration. Jobs also run without them, but are harder to find. Rejects when the server does not tell.
+ * Whether the client's namespace accepts all search attributes of this library, which takes up to a minute after their registration.
+ * Jobs also run without them, but are harder to find. Rejects if the server's answer leaves it open.
  */
 export async function hasSearchAttributes(client: Client): Promise<boolean> {
   // The server rejects a query with an unregistered attribute. Listing attributes may need administrator rights.

@@ -4,14 +4,14 @@ import { quoted } from '../../job/search-attributes';
 
 /** A worker polls at least once a minute. */
 const pollerIsAliveMs = 75_000;
-/** The server lists it for five minutes after it has died; and a little, for clocks that differ a little. */
+/** The server lists a poller for five minutes after its death; the rest allows for clock skew. */
 const pollIsListedMs = 330_000;
 
-/** Heartbeats of a worker that says nothing of their interval: what the SDK does unless told otherwise. */
+/** The SDK's default, for workers that don't report their heartbeat interval. */
 const usualHeartbeatMs = 60_000;
-/** So that clocks that differ a little kill nobody. */
+/** Allows for clock skew. */
 const leastSilenceMs = 25_000;
-/** How long the polls of a worker that has told its end may take to end. */
+/** How long polls may continue after a worker has reported its shutdown. */
 const pollsEndMs = 2_000;
 /** A value of `temporal.api.enums.v1.WorkerStatus`. */
 const running = 1;
@@ -24,7 +24,7 @@ export async function aliveWorkers(client: Client, taskQueue: string): Promise<s
 /** A value of `temporal.api.enums.v1.WorkerVersioningMode`. */
 const versioned = 2;
 
-/** The pollers of a task queue, and the version for new work. Build ids; undefined: unversioned workers. */
+/** The pollers of a task queue, and the version for new work. An undefined build id stands for unversioned workers. */
 export async function readTaskQueue(client: Client, taskQueue: string) {
   const { namespace } = client.options;
   const request = { namespace, taskQueue: { name: taskQueue } };
@@ -45,16 +45,16 @@ export async function readTaskQueue(client: Client, taskQueue: string) {
   };
 }
 
-/** If the last poll would be yet to come, or too old to be listed, this machine's clock is wrong, and that poll is the better one. */
+/** This machine's time; or the latest poll's, if that would lie in the future or be too old to be listed, so the clock must be wrong. */
 function serverTime(polledAt: readonly number[]): number {
   const [now, latest] = [Date.now(), Math.max(0, ...polledAt)];
   return latest > now || now - latest > pollIsListedMs ? latest : now;
 }
 
 /**
- * Identities of workers that were shut down, or whose heartbeats have stopped, each with the latest time of a poll that was still
- * its own: the server lists that poll for minutes. A later one is of a worker that was started under the same identity and has
- * told no heartbeat yet. Empty where the server keeps no heartbeats.
+ * Workers that shut down or whose heartbeats stopped: the latest time of a poll that can be the dead worker's, by identity. The server
+ * still lists that poll for minutes. A later poll belongs to a worker restarted under the same identity that has sent no heartbeat yet.
+ * Empty if the server keeps no heartbeats.
  */
 async function goneWorkers(client: Client, taskQueue: string, now: number): Promise<ReadonlyMap<string, number>> {
   const request = { namespace: client.options.namespace, pageSize: 1_000, query: `TaskQueue = ${quoted(taskQueue)}` };
@@ -80,7 +80,7 @@ async function goneWorkers(client: Client, taskQueue: string, now: number): Prom
 /** A live worker answers at once. */
 const queryTimeoutMs = 3_000;
 
-/** What a worker answers to a query, if one is there. */
+/** A worker's answer to a query, if there is a worker. */
 export async function askWorker(
   client: Client,
   { workflowId, runId, taskQueue }: { workflowId: string; runId?: string; taskQueue: string },

@@ -31,7 +31,7 @@ export async function tellReady(client: Client, { app }: { app: string }): Promi
   }
 }
 
-/** The same for listed jobs alone, without waiting until all are told; how many there are. @throws SearchAttributesMissingError */
+/** Like `tellReady`, for listed jobs only and without waiting for delivery. @returns their number. @throws SearchAttributesMissingError */
 export async function tellListedReady(client: Client, { app }: { app: string }): Promise<number> {
   return (await startSignalling(client, { app, isListed: true })).count;
 }
@@ -49,8 +49,8 @@ const unfinished = [0, 1];
 const checkIntervalMs = 200;
 
 /**
- * Signals every running job that is listed as parked and of the app, by one batch operation of the server; unless `isListed`,
- * for which the namespace needs the search attributes, also jobs without them, such as children of a user's workflow.
+ * Signals every running job of the app that is listed as parked, by one batch operation of the server. Unless `isListed`, which needs
+ * the search attributes, also signals jobs without them, such as children of a user's workflow.
  */
 async function startSignalling(
   client: Client,
@@ -72,9 +72,9 @@ async function startSignalling(
   const { count } = await client.workflow.count(query);
   if (count === 0) return { query, count };
   const jobId = randomUUID();
-  // One timestamp for all jobs: after one job is refused again, the others send no request.
+  // One timestamp for all jobs: after one of them is refused again, the others send no request.
   const word: AppReady = { saidAt: Date.now() };
-  // Not encrypted: unlisted workflows may have other keys, and one that can't decode a signal is stuck.
+  // Not encrypted: unlisted workflows may have other keys, and a workflow that can't decode a signal gets stuck.
   const payloads = [defaultPayloadConverter.toPayload(word)];
   await client.workflowService.startBatchOperation({
     namespace,

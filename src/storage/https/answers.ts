@@ -2,7 +2,7 @@ import { credentialsProblem, withoutSecrets } from '../../job/types';
 import { systemErrorCode } from '../../messages/system-error';
 import { StorageError, cannotRead, type StorageErrorCode } from '../errors';
 
-/** @throws StorageError for a URL that is not read, whatever its host. */
+/** @throws StorageError for a URL that is not allowed, whatever its host. */
 export function assertReadable(url: URL, plainHttp: boolean): void {
   const { protocol, username, password } = url;
   if (protocol !== 'https:' && !(plainHttp && protocol === 'http:')) {
@@ -21,7 +21,7 @@ export function refused(url: URL, code: StorageErrorCode, why: string): StorageE
   });
 }
 
-/** A status that is neither success nor a redirect. */
+/** For a status that is neither success nor a redirect. */
 export function statusFailure(url: URL, status: number): StorageError {
   if (status === 412) return changed(url);
   if (status === 404 || status === 410) return refused(url, 'SOURCE_NOT_FOUND', `the server answers ${status}.`);
@@ -37,7 +37,7 @@ export function changed(url: URL): StorageError {
   return refused(url, 'SOURCE_CHANGED', 'the file changed while it was in use.');
 }
 
-/** What went wrong on the way to an answer, or in the middle of it. */
+/** For an error before or during a response. */
 export function connectionFailure(url: URL, error: unknown): StorageError {
   if (error instanceof StorageError) return error;
   const code = systemErrorCode(error) ?? '';

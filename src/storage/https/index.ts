@@ -8,32 +8,32 @@ import type { FileStore, SourceFile } from '../file-store';
 import { assertReadable, changed, connectionFailure, refused, statusFailure } from './answers';
 
 export interface HttpsFilesOptions {
-  /** Host names, addresses and networks (`10.0.0.0/8`) that may be read though they are not public. Default: none. */
+  /** Host names, addresses and networks (`10.0.0.0/8`) that may be read although they are not public. Default: none. */
   allowedHosts?: readonly string[] | undefined;
-  /** Whether redirects may lead to `http:` too. Register the store for `http` as well to read such URLs. Default: no. */
+  /** Whether redirects may lead to `http:`. To read such URLs directly, register the store for `http` too. Default: no. */
   plainHttp?: boolean | undefined;
-  /** Larger files are refused. Default: 5 GiB. */
+  /** Maximum size of a file. Default: 5 GiB. */
   maxBytes?: number | undefined;
-  /** The longest silence of a server, and what it may take in all beyond 1 ms a byte. Default: 60,000. */
+  /** Maximum silence of a server, and its maximum total time beyond 1 ms per byte. Default: 60,000. */
   stallMs?: number | undefined;
   resolve?: Resolve | undefined;
 }
 
 const mostRedirects = 5;
 const defaultMaxBytes = 5 * 1024 ** 3;
-/** Beyond `stallMs`, what a server takes for its bytes: one that drips must not hold a worker's slot for a day. */
+/** Minimum rate beyond `stallMs`: a server that drips must not hold a worker's slot for a day. */
 const leastBytesPerMs = 1;
-/** Extensions of what a server may rightly call a web page. */
+/** Extensions that a server may rightly serve as a web page. */
 const pages = new Set(['', 'htm', 'html', 'xhtml', 'shtml', 'php', 'asp', 'aspx', 'jsp']);
 
 interface Seen {
   readonly size: number;
-  /** Names this content; absent if the server has no such value. */
+  /** Identifies this content; absent if the server sends none. */
   readonly etag: string | undefined;
   readonly lastModified: string | undefined;
 }
 
-/** The store for `https:` URIs, which can be read only. It connects to public addresses unless told otherwise. */
+/** The read-only store for `https:` URIs. Connects only to public addresses, except `allowedHosts`. */
 export function createHttpsFiles({
   allowedHosts = [],
   plainHttp = false,
@@ -46,7 +46,7 @@ export function createHttpsFiles({
 
   async function see(uri: string): Promise<Seen> {
     const url = addressOf(uri);
-    // By GET, for which a signed URL is made; most servers then send one byte.
+    // By GET, for which signed URLs are made; most servers then send one byte.
     const answer = await get(guard, url, { range: 'bytes=0-0' });
     answer.body.on('error', () => undefined).destroy();
     if (answer.statusCode === 416) return { size: 0, etag: undefined, lastModified: undefined };
@@ -62,10 +62,10 @@ export function createHttpsFiles({
     const ending = new AbortController();
     const signals = signal ? AbortSignal.any([signal, ending.signal]) : ending.signal;
     async function* bytes(): AsyncGenerator<Buffer> {
-      // A weak ETag cannot be a condition; it is compared all the same.
+      // A weak ETag can't be used in a condition, but is compared below.
       const condition = seen?.etag?.startsWith('"') ? { 'if-match': seen.etag } : {};
       const answer = await get(guard, url, { ...condition, ...(start > 0 && { range: `bytes=${start}-` }) }, signals);
-      // A server may send everything all the same.
+      // A server may ignore the range and send everything.
       const isFromStart =
         answer.statusCode === 206 && String(answer.headers['content-range']).startsWith(`bytes ${start}-`);
       if (answer.statusCode !== 200 && !isFromStart) {
@@ -139,14 +139,14 @@ interface ReadOptions {
 
 type Guard = ReturnType<typeof createPublicAgent> & { assertReadable: (url: URL) => void };
 
-/** The first answer that is no redirect. Nothing that could identify this worker is sent, to no host. */
+/** Follows redirects to the first other answer. No host receives anything that could identify this worker. */
 async function get(
   guard: Guard,
   first: URL,
   headers: Record<string, string>,
   signal?: AbortSignal,
 ): Promise<Dispatcher.ResponseData> {
-  // Loaded for the first of them: most programs read no files of the web.
+  // Loaded on first use: most programs read no files from the web.
   const { request } = await import('undici');
   const { dispatcher } = guard;
   const sent = { ...headers, 'accept-encoding': 'identity', 'user-agent': 'temporal-file-conversion' };
@@ -187,7 +187,7 @@ function sizeOf(url: URL, { statusCode, headers }: Dispatcher.ResponseData): num
   throw refused(url, 'SOURCE_UNREADABLE', why);
 }
 
-/** A page that asks to log in, or says what went wrong, often comes with status 200. */
+/** Login and error pages often have status 200. */
 function assertType(url: URL, { headers }: Dispatcher.ResponseData): void {
   const extension = /\.([^./]+)$/.exec(lastSegment(url.href))?.[1] ?? '';
   if (pages.has(extension.toLowerCase()) || !/^text\/html\b/i.test(String(headers['content-type'] ?? ''))) return;

@@ -3,21 +3,21 @@ import type { BatchActivities } from '../../batch/model/activities';
 
 const common = {
   heartbeatTimeout: '10 seconds',
-  // The activities back off by themselves (nextRetryDelay); after a lost worker the retry starts at once.
+  // The activities set their own backoff (nextRetryDelay); after a lost worker the retry starts at once.
   retry: { initialInterval: '1 second', maximumInterval: '60 seconds', backoffCoefficient: 1 },
 } as const;
 
-/** Retries without limit what an operator can fix, such as a full disk: the UI shows the pending activity. */
+/** Unlimited retries for problems that an operator can fix, such as a full disk: the UI shows the pending activity. */
 export const fileSteps = proxyActivities<BatchActivities>({ ...common, startToCloseTimeout: '1 hour' });
 
-/** The batch result must not wait long for its report, so the attempts are limited. */
+/** Limited attempts: the batch result must not wait long for its report. */
 export const reportSteps = proxyActivities<BatchActivities>({
   ...common,
   startToCloseTimeout: '1 hour',
   retry: { ...common.retry, maximumAttempts: 4 },
 });
 
-/** The next page makes up for one that could not be written. */
+/** No retry: the next page makes up for a failed one. */
 export const pageSteps = proxyActivities<BatchActivities>({
   ...common,
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
@@ -31,7 +31,7 @@ export const waitSteps = proxyActivities<BatchActivities>({
   cancellationType: ActivityCancellationType.TRY_CANCEL,
 });
 
-/** Hashes changed files. */
+/** May take hours: it hashes changed files. */
 export const planSteps = proxyActivities<BatchActivities>({
   ...common,
   scheduleToCloseTimeout: '1 day',

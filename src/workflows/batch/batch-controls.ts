@@ -12,7 +12,7 @@ import {
   updateRefused,
 } from '../../job/names';
 
-/** What others may ask of a batch and tell it. Anyone who may signal the workflow can send any payload. */
+/** Arguments are partial: anyone who may signal the workflow can send any payload. */
 export interface ControlledBatch {
   state(): BatchState;
   whyNoPause(): string | undefined;
@@ -37,7 +37,7 @@ export function listenTo(batch: ControlledBatch): void {
   });
 }
 
-/** The signals that a batch handles while it plans. Others wait until it has. */
+/** While a batch plans, it handles only these; other signals stay buffered. */
 export function listenToPlanning(state: () => BatchState, cancel: () => void): void {
   setHandler(defineQuery<BatchState>(batchStateQuery), state);
   const plans = 'It looks for files still. Once it converts them, it can be told so.';
@@ -55,7 +55,7 @@ function refuse(why: string): never {
   throw ApplicationFailure.nonRetryable(why, updateRefused);
 }
 
-/** Both an Update, which is rejected when it can't be done, and a signal, which needs no worker and is then ignored. */
+/** Handles an Update, which is refused when it can't be done, and a signal, which needs no worker and is then ignored. */
 function accept<Args extends unknown[] = []>(
   batch: ControlledBatch,
   name: string,

@@ -2,13 +2,13 @@ import type { BatchState, ConversionBatchResult } from '../../batch/model/state'
 import { batchJobsPath } from '../../job/temporal-ui';
 import { shellWord, shownTime, tellUnmoved } from '../../messages/wording';
 
-/** The batch's result and its report list more. */
+/** The batch's result and its report list all warnings. */
 const warningsTold = 10;
 
-/** What the end of a batch could not do. */
+/** Failures of the final steps, which do not fail the batch. */
 export type EndTold = Pick<ConversionBatchResult, 'reportFailure' | 'unmoved'>;
 
-/** Details of a batch for the Temporal UI, in markdown. `isListed`: the namespace has the search attributes. */
+/** Details of a batch for the Temporal UI, in Markdown. `isListed`: the namespace has the search attributes. */
 export function describeBatch(
   {
     workflowId,

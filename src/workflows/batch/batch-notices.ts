@@ -5,14 +5,14 @@ import type { BatchState, ConversionBatchResult, NeedsAttention } from '../../ba
 import { countsOf, endOfBatch, type NoticeData, type NoticeWishes } from '../../batch/model/notices';
 import { isWanted, startNotice } from '../notice/start-notice';
 
-/** A failing schedule fails each time: its notice is repeated no sooner than this. */
+/** A failing schedule fails every time: its notice is repeated at most this often. */
 const quietMs = 3_600_000;
 
-/** The notices of a batch, if anybody wants them. Each method resolves when the batch may end. */
+/** The notices of a batch. Await each method before the batch ends. */
 export class BatchNotices {
   private readonly batch = workflowInfo().workflowId;
 
-  /** `notifies`: the events that the worker is configured to tell. */
+  /** `notifies`: events that the worker is configured to send. */
   constructor(
     private readonly input: ConversionBatchInput,
     public notifies: NoticeWishes['notifies'],
@@ -30,13 +30,13 @@ export class BatchNotices {
     return this.tell('batch.needs_attention', { counts: countsOf(state), code, message, jobs });
   }
 
-  /** A scheduled run that finds nothing new is not worth a notice. */
+  /** Sends nothing for a scheduled run that found nothing new. */
   async ended(result: ConversionBatchResult): Promise<void> {
     if (this.input.isScheduled && result.folder === undefined) return;
     await this.tell('batch.ended', endOfBatch(result));
   }
 
-  /** The batch itself can't work. `failure`: what its workflow fails with. */
+  /** The batch itself can't work; `failure` is the error of its workflow. */
   async failed(failure: unknown): Promise<void> {
     const code = failure instanceof ApplicationFailure ? (failure.type ?? 'UNEXPECTED') : 'TIMED_OUT';
     const message = failure instanceof Error ? failure.message : String(failure);
@@ -56,7 +56,7 @@ export class BatchNotices {
   }
 }
 
-/** The events that the worker is configured to tell, as a failed activity of it says. */
+/** The events that the worker is configured to send, from the details of its activity's failure. */
 export function wishesOf(error: unknown): NoticeWishes['notifies'] {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (!(cause instanceof ApplicationFailure)) continue;

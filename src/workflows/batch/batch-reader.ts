@@ -3,17 +3,17 @@ import { firstRead } from '../../batch/model/activities';
 import type { ManifestPosition, PlacedItem, ReadBatchItemsResult } from '../../batch/model/activities';
 import { fileSteps } from './batch-activities';
 
-/** Reads the items that still have to be started from the manifest, as they are needed. */
+/** Reads the manifest's items ahead of their start. */
 export class BatchReader {
   failure: unknown;
-  /** Position of the next item that was not taken. */
+  /** Position after the last item taken. */
   position: ManifestPosition;
   private items: PlacedItem[] = [];
   private readTo: ManifestPosition;
   private isEnd = false;
   private reading: Promise<void> | undefined;
 
-  /** `from`: where the previous run stopped reading. `first`: what the plan has read. */
+  /** `from`: where the previous run stopped. `first`: the items that came with the plan. */
   constructor(
     private readonly folder: string,
     private readonly onRead: () => void,
@@ -29,14 +29,14 @@ export class BatchReader {
     return this.isEnd && this.items.length === 0;
   }
 
-  /** The next item; undefined when there is none, or when it is not read yet. */
+  /** Undefined if no item is left, or the next is not read yet. */
   take(): PlacedItem | undefined {
     const entry = this.items.shift();
     if (entry) this.position = { byte: entry.next, item: entry.item.item };
     return entry;
   }
 
-  /** Starts the next read before the items run out. */
+  /** Starts the next read while half of the last one is left. */
   prefetch(): void {
     if (this.reading || this.isEnd || this.failure || this.items.length > firstRead.limit / 2) return;
     this.reading = this.read()
@@ -49,7 +49,6 @@ export class BatchReader {
       });
   }
 
-  /** Resolves when no read is in flight. */
   async rest(): Promise<void> {
     await this.reading;
   }
@@ -66,7 +65,7 @@ export class BatchReader {
   }
 }
 
-/** Rereads manifest rows for items that an earlier run of the workflow started; concurrent requests share one read. */
+/** Rereads manifest rows of items started by an earlier run of the workflow; concurrent requests share one read. */
 export class BatchRows {
   private readonly asked = new Map<number, { resolve: (row: BatchItem) => void; reject: (error: unknown) => void }>();
   private reading = false;
@@ -77,7 +76,6 @@ export class BatchRows {
     return !this.folder.endsWith('/run-0001/');
   }
 
-  /** The row that begins at this byte of the manifest. */
   at(byte: number): Promise<BatchItem> {
     return new Promise((resolve, reject) => {
       this.asked.set(byte, { resolve, reject });

@@ -2,10 +2,9 @@ import type { BatchItemResult } from '../../batch/model/state';
 import { fileSteps } from './batch-activities';
 
 const resultsAPart = 200;
-/** A part may hold fewer results: warnings and paths can be long, and Temporal accepts 2 MiB per payload. */
+/** Warnings and paths can be long, and Temporal accepts 2 MiB per payload, so a part may hold fewer results. */
 const charactersAPart = 400_000;
 
-/** Buffers results and writes them to part files, one part at a time. */
 export class BatchResults {
   failure: Error | undefined;
   private writing: Promise<void> | undefined;
@@ -14,14 +13,14 @@ export class BatchResults {
   constructor(
     private readonly folder: string,
     readonly pending: BatchItemResult[],
-    /** Parts written, or being written. */
+    /** Including the part being written. */
     public parts: number,
     private readonly onWritten: () => void,
   ) {
     this.pendingCharacters = charactersOf(pending);
   }
 
-  /** Whether writing can't keep up. The batch then starts no jobs: unwritten results are held in the workflow. */
+  /** Unwritten results are held in the workflow, so the batch starts no jobs while this is true. */
   get isBehind(): boolean {
     return this.pending.length >= 2 * resultsAPart || this.pendingCharacters >= 2 * charactersAPart;
   }
@@ -32,7 +31,7 @@ export class BatchResults {
     if (this.isPart) this.write();
   }
 
-  /** Writes what has come by now, however little, unless a part is being written. It begins at once. */
+  /** Writes pending results at once, even less than a part, unless a part is being written; then waits for that one. */
   async flush(): Promise<void> {
     if (this.pending.length > 0) this.write();
     await this.writing;

@@ -13,7 +13,7 @@ import type { EarlierRuns } from '../../job/charge';
 import { endedOf } from '../../batch/model/progress';
 import { Spending, type CarriedSpending } from '../../batch/model/spending';
 
-/** Below this number a percentage means nothing: the first item alone gives 0 or 100 percent. */
+/** With fewer items a percentage means nothing: the first item alone gives 0 or 100 percent. */
 const fewestForPercent = 20;
 
 /** Counts how the items of a batch ended. Its size does not depend on the number of items. */
@@ -30,7 +30,7 @@ export class BatchTally {
     return endedOf(this.totals);
   }
 
-  /** @param earlier what earlier runs of the batch left of the item. */
+  /** @param earlier state left by earlier runs of the item. */
   add(outcome: JobOutcome | BatchItemResult, earlier?: EarlierRuns): void {
     const { totals } = this;
     this.spending.add(outcome, earlier ? { earlier } : {});
@@ -44,7 +44,7 @@ export class BatchTally {
     if (endOfItem(outcome.status) === 'failed') countCode(totals.failures, outcome.code);
   }
 
-  /** Whether so many vCredits may be charged, with what earlier runs `spent`. Jobs in flight may cost more. */
+  /** Whether the budget may be used up, including what earlier runs `spent`. Jobs in flight may cost more. */
   isSpent({ maxVcredits = Infinity }: Pick<ConversionBatchInput, 'maxVcredits'>, spent = 0): boolean {
     return spent + this.spending.most >= maxVcredits;
   }
@@ -53,10 +53,10 @@ export class BatchTally {
     return { totals: this.totals, spending: this.spending.carry() };
   }
 
-  /** Whether the failures have reached the limit at which the batch starts no more jobs. */
+  /** Whether failures have reached the limit at which the batch starts no more jobs. */
   exceeds(stopAfter: ConversionBatchInput['stopAfter']): boolean {
     const { succeeded, kept, refused = 0 } = this.totals;
-    // Items that were not tried say nothing.
+    // Items that were not tried don't count.
     const failed = this.totals.failed - kept - refused;
     const { failures, percent } = stopAfter ?? {};
     if (failures !== undefined && failed >= failures) return true;
@@ -86,7 +86,7 @@ export class BatchAttention {
     this.toldOf = carried?.toldOf;
   }
 
-  /** Returns a reason once, however many jobs wait; again when it comes back or another one comes. */
+  /** Returns a reason once, however many jobs wait for it, and again when it recurs or changes. */
   takeUnannounced(): NeedsAttention | undefined {
     const { needed } = this;
     if (needed?.code === this.toldOf) return undefined;
@@ -98,7 +98,7 @@ export class BatchAttention {
     return this.reason && this.waiting.size > 0 ? { ...this.reason, jobs: this.waiting.size } : undefined;
   }
 
-  /** The status that a list shows of a batch of this one. */
+  /** The status shown in lists of batches. */
   listed(status: BatchStatus): ListedBatchStatus {
     return this.needed && (status === 'running' || status === 'paused') ? 'needsAttention' : status;
   }
@@ -114,7 +114,7 @@ export class BatchAttention {
     this.waiting.delete(item);
   }
 
-  /** Used when the batch waits for nobody. */
+  /** Called when the batch no longer waits for parked jobs; returns their items. */
   giveUp(): number[] {
     const items = [...this.waiting];
     this.waiting.clear();
@@ -129,10 +129,9 @@ export class BatchAttention {
 }
 
 export interface CarriedAttention {
-  /** At most as many as the window. */
   items: number[];
   reason: Reason;
-  /** Code of the reason that a person was told. */
+  /** Code of the reason last announced. */
   toldOf?: string;
 }
 

@@ -2,10 +2,10 @@ import { CancellationScope, isCancellation } from '@temporalio/workflow';
 import type { AwaitedJob, SeenJob } from '../../batch/model/activities';
 import { waitSteps } from './batch-activities';
 
-/** Bounded, because each request carries a whole job input. */
+/** Each look carries a whole job input. */
 const looksAtATime = 50;
 
-/** Looks for jobs that this run did not start, and waits for them, all in one activity. */
+/** Looks up and awaits jobs that this run did not start, all in one activity. */
 export class BatchWaits<Waiter> {
   private readonly jobs = new Map<Waiter, AwaitedJob>();
   private isResting = false;
@@ -26,14 +26,14 @@ export class BatchWaits<Waiter> {
     if (this.jobs.delete(waiter)) this.restart();
   }
 
-  /** Resolves when no wait is in flight. */
+  /** Starts no more waits, and resolves when none is in flight. */
   async rest(): Promise<void> {
     this.isResting = true;
     this.scope?.cancel();
     await this.waiting;
   }
 
-  /** Cancels a wait that may take days, so that the next one includes the current set of jobs. */
+  /** Cancels a wait, which could last for days, so that the next one includes the current set of jobs. */
   private restart(): void {
     if (this.waiting) this.scope?.cancel();
     else this.waiting = this.wait();
@@ -43,7 +43,7 @@ export class BatchWaits<Waiter> {
     await Promise.resolve();
     while (this.jobs.size > 0 && !this.isResting) {
       const looks = [...this.jobs].filter(([, { expected }]) => expected).slice(0, looksAtATime);
-      // A look is answered at once, whatever the others wait for.
+      // Looks go first, since they return at once.
       const asked = looks.length > 0 ? looks : [...this.jobs];
       const waiters = asked.map(([waiter]) => waiter);
       const jobs = asked.map(([, job]) => job);

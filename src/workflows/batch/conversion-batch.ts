@@ -40,22 +40,20 @@ interface CarriedBatch extends Planned, Pick<CarriedTally, 'spending'> {
   stop?: StopReason;
   isCancelling: boolean;
   position: ManifestPosition;
-  /** At most as many as the window. */
   inFlight: CarriedItem[];
-  /** A bounded number. */
   uploads?: CarriedUploads;
-  /** Less than one part. */
+  /** Fewer than one part file holds. */
   results: BatchItemResult[];
   parts: number;
   page?: CarriedPage;
 }
 
-/** When no job has ended for this long, none is expected to end while the run continues as new. */
+/** If no job ends for this long, continue-as-new stops waiting for more to end. */
 const quietMs = 500;
 const longestDrainMs = 10_000;
 /**
- * Half of what the server suggests, so that a worker which is killed every few seconds still gets through the replay.
- * Of a wide window, a run has to start each place anew at least twice.
+ * Half of what the server suggests, so that even a worker killed every few seconds gets through a replay. With a wide window the limit
+ * is higher: a run must be able to refill every place in the window at least twice.
  */
 const usualHistoryLimit = 2_000;
 const eventsOfAPlace = 8;
@@ -63,13 +61,12 @@ const eventsOfAPlace = 8;
 type StopReason = Exclude<ConversionBatchResult['status'], 'completed'>;
 
 /**
- * Plans what is to be converted, and converts it, a window of items at a time, each in a `conversionJob` that is named by
- * its destination: see docs/batches.md.
+ * Plans a batch and converts its items, a window of them at a time, each in a `conversionJob` named by its destination: see
+ * docs/batches.md.
  *
- * Completes when every item has a final state, however many failed, also when cancelled by its signal or by Temporal.
- * Fails only when the batch itself can't work: an invalid input (`INVALID_BATCH`, `INVALID_JOB`), a plan that is refused,
- * with the code of its first problem and all of them in its details, or run files that are
- * missing or damaged (`RUN_MISSING`, `RUN_DAMAGED`, `BATCH_COUNTS_DIFFER`).
+ * Completes when every item has a final state, however many failed, also when cancelled by its signal or by Temporal. Fails only when
+ * the batch itself can't work: an invalid input (`INVALID_BATCH`, `INVALID_JOB`), a refused plan (the code of its first problem, with
+ * all problems in the details), or missing or damaged run files (`RUN_MISSING`, `RUN_DAMAGED`, `BATCH_COUNTS_DIFFER`).
  */
 export async function conversionBatch(
   input: ConversionBatchInput,
@@ -98,7 +95,6 @@ class ConversionBatch implements ControlledBatch {
   private isCancelling: boolean;
   private final: ConversionBatchResult['status'] | undefined;
   private endTold: EndTold = {};
-  /** Something has changed since the loop's last iteration. */
   private isAwake = false;
   /** Number of items that this run has started, plus those that ended in it. */
   private progress = 0;
@@ -143,7 +139,7 @@ class ConversionBatch implements ControlledBatch {
 
   /** The main loop, and the only place that acts; everything else records what happened and wakes it. */
   async run(): Promise<ConversionBatchResult> {
-    // Before anybody is heard: what jobs told the last run too late comes with the first task of this one.
+    // Before any handler is installed: signals that came too late for the previous run are delivered with this run's first task.
     this.inProgress.restore(this.carried.inFlight ?? []);
     listenTo(this);
     const { hidesNames, notifies } = await this.names();
@@ -165,7 +161,7 @@ class ConversionBatch implements ControlledBatch {
     }
   }
 
-  /** Once, in the first task behind a reset, where a replay finds the marker of the patch. */
+  /** True once, in the first workflow task after a reset; a replay finds the patch marker there. */
   private isJustReset(): boolean {
     const mayBe = !this.inProgress.isAwaitingAll && (workflowInfo().unsafe.isReplaying || wasReset());
     if (!mayBe || !patched('reset')) return false;
@@ -173,13 +169,13 @@ class ConversionBatch implements ControlledBatch {
     return true;
   }
 
-  /** A plan has told it, or an earlier run. */
+  /** Known from the plan or an earlier run, except in the first run of a batch with inline items. */
   private async names(): Promise<NamesTold> {
     const isNew = this.input.items && !this.carried.position;
     return isNew ? fileSteps['conversion.lookAtNames']({}) : this.carried;
   }
 
-  /** Why it can't be paused or resumed. */
+  /** Undefined if the batch can be paused and resumed. */
   whyNoPause(): string | undefined {
     const status = this.status();
     return status === 'running' || status === 'paused' ? undefined : `The batch is ${status}: it starts no more jobs.`;
@@ -234,7 +230,7 @@ class ConversionBatch implements ControlledBatch {
     this.wake();
   }
 
-  /** A later request may widen the first one. */
+  /** A later call can extend the cancellation to the jobs in flight. */
   cancel(inFlightToo: boolean): void {
     this.stop ??= 'cancelled';
     this.isCancelling ||= inFlightToo;
@@ -271,7 +267,7 @@ class ConversionBatch implements ControlledBatch {
         this.inProgress.start(item);
       }
     }
-    // A batch that starts nothing now learns here, after a new run, that nothing is left to start.
+    // Even while no job may be started: after continue-as-new, this is how the batch learns that no rows are left.
     this.reader.prefetch();
   }
 
@@ -292,7 +288,7 @@ class ConversionBatch implements ControlledBatch {
   private hasRunLongEnough(): boolean {
     if (this.progress === 0 || this.failure() !== undefined) return false;
     const { continueAsNewSuggested, historyLength, targetWorkerDeploymentVersionChanged } = workflowInfo();
-    // A new run lets old workers drain sooner, and its jobs, pinned like the run itself, use the new version.
+    // A new run lets old workers drain sooner; its jobs, pinned to the run's version, use the new version too.
     if (continueAsNewSuggested || targetWorkerDeploymentVersionChanged) return true;
     return historyLength >= (this.input.historyLimit ?? Math.max(usualHistoryLimit, eventsOfAPlace * this.window));
   }
@@ -327,8 +323,8 @@ class ConversionBatch implements ControlledBatch {
   }
 
   /**
-   * The server rejects continue-as-new when a new event has arrived meanwhile, and the whole run is then replayed,
-   * during which more events arrive. So quick jobs may end first; slow ones, which seldom end, are carried over.
+   * The server rejects continue-as-new if a new event has arrived meanwhile. The whole run is then replayed, and more events arrive
+   * during the replay. So short jobs may end first; long ones, which seldom end, are carried over.
    */
   private async untilQuiet(): Promise<void> {
     for (let waitedMs = 0; waitedMs < longestDrainMs && this.inProgress.count > 0; waitedMs += quietMs) {
@@ -355,7 +351,7 @@ class ConversionBatch implements ControlledBatch {
     if (failure !== undefined) throw unwrap(failure);
     await this.results.rest();
     const { items, tally } = this;
-    // A budget that is spent with the last row stops nothing.
+    // If the budget runs out with the last row, it stops nothing.
     const isWhole = this.stop === 'budget' && tally.ended === items;
     const status = isWhole ? 'completed' : (this.stop ?? 'completed');
     const { planned, run } = this.carried;

@@ -4,7 +4,7 @@ import type { ManifestPosition, PlacedItem } from '../../batch/model/activities'
 import { cutText } from '../../job/job-outcome';
 import { boundWarnings, utf8Bytes } from '../../job/warnings';
 
-/** Items that came with the batch's input; `byte` is the index of an item. Does what `BatchReader` does for a manifest. */
+/** Items from the batch's input, with the interface of `BatchReader`; `byte` is the index of an item. */
 export class InlineItems {
   readonly failure = undefined;
   readonly isRepeated = false;
@@ -53,14 +53,14 @@ export class InlineItems {
 }
 
 /**
- * Without the URI, which is in the items: 500 of them, the items, and what else a run hands to the next stay below the
- * 2 MB that Temporal takes.
+ * Keeps 500 results, the items and the rest of the carried state below Temporal's limit of 2 MB. The output's URI is not counted: it
+ * repeats the item.
  */
 const bytesAResult = 1_500;
 const charactersAMessage = 200;
 const bytesOfWarnings = 300;
 
-/** Results that the batch's own result tells. Does what `BatchResults` does with part files. */
+/** Results returned in the batch's own result, with the interface of `BatchResults`. */
 export class InlineResults {
   readonly failure = undefined;
   readonly isBehind = false;
@@ -77,7 +77,7 @@ export class InlineResults {
   }
 }
 
-/** One for each item, in their order; an item without a result never started. */
+/** One result for each item, in the order of the items; items without a result never started. */
 export function allResults(results: readonly BatchItemResult[], items: number): BatchItemResult[] {
   const known = new Map(results.map((result) => [result.item, result]));
   return Array.from({ length: items }, (_, index) => {

@@ -2,44 +2,42 @@ import type { BatchItem } from '../../batch/model/types';
 import type { BatchItemResult } from '../../batch/model/state';
 import type { EarlierRuns } from '../../job/charge';
 
-/** An item that has been started and has not ended. */
 export interface ItemInProgress extends CarriedItem {
-  /** For items from an earlier run it is reread when it is needed. */
+  /** Absent for an item of an earlier run, until it is reread. */
   row?: BatchItem;
 }
 
-/** State carried from run to run. It excludes the row, whose paths may be long: there may be 500 of them. */
+/** Carried from run to run, for up to 500 items; excludes the row, whose paths may be long. */
 export interface CarriedItem {
   item: number;
-  /** Byte offset of its row in the manifest. */
+  /** Byte offset of the row in the manifest. */
   byte: number;
-  /** Id of the item's job. */
   workflowId: string;
-  /** Run of the job that is looked up or waited for. */
+  /** The run of the job that is looked up or awaited. */
   runId?: string;
-  /** From 2: how often the id is taken, of an item whose result gets a number. */
+  /** From 2: number in the job id, which also numbers the result's name, when lower numbers are taken. */
   number?: number;
   /** Milliseconds since the epoch. */
   startedAt: number;
   step: ItemStep;
-  /** The row's: see `BatchItem`. */
+  /** See `BatchItem`. */
   sourceGroup?: number;
-  /** The batch starts its job, which uploads the source and tells. One of another run, or one that fetches, never will. */
+  /** The job will upload the source and report it. Not set for jobs of other runs or jobs that fetch, which never report. */
   isUploading?: true;
-  /** Another workflow has started the job that is waited for, and tells what it costs. */
+  /** Another workflow started the awaited job and reports its cost. */
   isOfOthers?: true;
-  /** As the batch's ledger has it. */
+  /** From the batch's ledger. */
   earlier?: EarlierRuns;
 }
 
 /**
- * - `starting`: `after` is the last run under the id, which has ended: the job looks up what it left. `isUntold`: it is of a run of this
- *   batch that had no end.
+ * - `starting`: `after` is the last run under the id, which has ended and whose state the job looks up. `isUntold`: that run belonged
+ * to a run of this batch that never finished.
  * - `looking`: the id was used before.
  * - `blocked`: a running job writes another source, or with other options, to the destination.
  * - `started`: this run started the job and receives its completion.
- * - `awaited`: the job was started by another run or workflow, or has ended without telling what it left behind.
- * - `awaitsUpload`: its job starts when another row has uploaded the same source.
+ * - `awaited`: the job was started by another run or workflow, or has ended without reporting its charge.
+ * - `awaitsUpload`: the job starts when another row has uploaded the same source.
  */
 export type ItemStep =
   | { kind: 'starting'; after?: string; isUntold?: true }
@@ -49,22 +47,21 @@ export type ItemStep =
   | { kind: 'awaited' }
   | { kind: 'awaitsUpload' };
 
-/** Where the rows of items come from. */
 export interface ItemRows {
-  /** The row of an item that an earlier run of the workflow started. */
+  /** The row of an item started by an earlier run of the workflow. */
   at(byte: number): Promise<BatchItem>;
-  /** The batch has run before, as its folder has it, which holds what those runs told. */
+  /** The batch has run before, so its folder holds the results of earlier runs. */
   readonly isRepeated: boolean;
 }
 
 export interface ItemEvents {
-  /** `earlier`: what earlier runs left of the item. */
+  /** `earlier`: state left by earlier runs of the item. */
   ended: (result: BatchItemResult, earlier: EarlierRuns | undefined) => void;
-  /** Rows that wait for an upload may start without it. */
+  /** Rows that wait for this upload may start without it. */
   released: () => void;
 }
 
-/** The next run did not start the job, so it has to wait for it. */
+/** A `started` job becomes `awaited`: the next run did not start it, so it receives no completion. */
 export function carriedItem(entry: ItemInProgress): CarriedItem {
   const { step } = entry;
   const carried: ItemInProgress = { ...entry, step: step.kind === 'started' ? { kind: 'awaited' } : step };

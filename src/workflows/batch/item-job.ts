@@ -9,10 +9,8 @@ import { outcomeOfFailure } from '../../job/job-outcome';
 import { defaultPolicies, type OnUnknownOutcome } from '../../job/policies';
 import { wasReset } from '../job/job-progress';
 
-/** The last run of an item's job. */
 export type LastRun = Pick<Recall, 'runId' | 'isUntold'>;
 
-/** The job of an item. */
 export function itemJobInput(
   batch: ConversionBatchInput,
   row: BatchItem,
@@ -26,7 +24,7 @@ export function itemJobInput(
   const { source, output, input, parameters, destination, replaces } = row;
   const onExisting = row.onExisting ?? batch.onExisting;
   const onUnknownOutcome = ruleOf(batch);
-  // If the service has lost the task, the job decides by its own policy.
+  // If the service has lost the task, the job decides by this policy.
   const isFetched = earlier?.taskId !== undefined;
   const again = wantsAgain(batch);
   return defined({
@@ -47,30 +45,30 @@ export function itemJobInput(
   });
 }
 
-/** Whoever resets a batch does not ask to convert everything again. */
+/** A reset does not repeat the wish to convert everything again. */
 export function wantsAgain({ again }: ConversionBatchInput): { again?: true } {
   return again && !wasReset() ? { again } : {};
 }
 
-/** Concerns conversions of earlier jobs that may have been charged; for a job's own submits its policy decides. */
+/** For charges left by earlier jobs; for its own submits, a job follows its policy. */
 export function ruleOf({ isScheduled, resubmit, policies }: ConversionBatchInput): OnUnknownOutcome {
   if (resubmit) return 'resubmit';
   return isScheduled ? 'fail' : (policies?.onUnknownOutcome ?? defaultPolicies.onUnknownOutcome);
 }
 
-/** The batch's own or, lower than single jobs, which have a user waiting: 4, where Temporal's default is 3. */
+/** The batch's own priority, or else 4, below Temporal's default of 3: single jobs, whose users wait, go first. */
 export function itemJobPriority(): { priorityKey: number } {
   const { priorityKey = 0 } = workflowInfo().priority ?? {};
   return { priorityKey: priorityKey > 0 ? priorityKey : 4 };
 }
 
-/** Another source, or other options, for a destination that is being written. */
+/** For a destination that a job with another source or other options is writing. */
 export function takenBy(workflowId: string, source: string): JobOutcome {
   const message = `Job ${workflowId} is converting ${lastSegment(source)} to this destination. Wait for it, or name another one: fileconv job watch ${shellWord(workflowId)}`;
   return { status: 'failed', code: failureCodes.destinationTaken, message, charge: 'no' };
 }
 
-/** The outcome of an item whose row or job cannot be read. */
+/** For an item whose row or job cannot be read. */
 export function unreadable(error: unknown): JobOutcome {
   return outcomeOfFailure(error instanceof ActivityFailure ? error.cause : error);
 }

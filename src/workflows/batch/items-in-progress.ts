@@ -34,12 +34,11 @@ import { SourceUploads, type CarriedUploads } from './source-uploads';
 type StartingStep = Extract<ItemStep, { kind: 'starting' }>;
 
 /**
- * The items of a batch in flight. Jobs started by this run report through child workflow completion; one activity waits
- * for jobs of earlier runs. Starts are not awaited one by one, which would halve the throughput.
+ * The items of a batch in flight. Jobs started by this run report through child workflow completion; one activity waits for jobs of
+ * earlier runs. Starts are not awaited one by one, which would halve the throughput.
  *
- * Rows of one source are converted from one upload, made by the job of the first.
- *
- * A row whose job already exists gets no new one unless what that job left behind asks for it: see docs/repetition.md.
+ * Rows with the same source share one upload, made by the job of the first row. If a row's job already exists, a new one starts only
+ * when the state left by the old one requires it: see docs/repetition.md.
  */
 export class ItemsInProgress {
   private readonly entries = new Map<number, ItemInProgress>();
@@ -83,7 +82,6 @@ export class ItemsInProgress {
     return this.uploads.carry();
   }
 
-  /** Continues items of the previous run. */
   restore(entries: readonly CarriedItem[]): void {
     for (const entry of entries) {
       this.entries.set(entry.item, entry);
@@ -92,8 +90,8 @@ export class ItemsInProgress {
   }
 
   /**
-   * After a reset of the batch, Temporal does not repeat which jobs ended while it was closed. From here on, the jobs of
-   * this run are awaited like those of others.
+   * After a reset of the batch, Temporal does not repeat the completions of jobs that ended in between. From here on, the jobs of this
+   * run are awaited like those of other runs.
    */
   awaitAll(): void {
     this.isAwaitingAll = true;
@@ -103,8 +101,8 @@ export class ItemsInProgress {
   }
 
   /**
-   * If Temporal's server ends while it starts a job of a batch that was reset, it can never confirm that start, and the job gets no
-   * workflow task. A signal gives it one, and the start is confirmed when the job ends.
+   * If the Temporal server dies while it starts a job of a batch that was reset, it never confirms the start, and the job gets no
+   * workflow task. A signal gives it one; the start is then confirmed when the job ends.
    */
   private async wakeUnconfirmed(entries: readonly ItemInProgress[]): Promise<void> {
     const unconfirmed = () => entries.filter(({ item, step }) => step.kind === 'starting' && this.entries.has(item));
@@ -144,7 +142,7 @@ export class ItemsInProgress {
     for (const entry of this.entries.values()) this.cancelOne(entry);
   }
 
-  /** Starts items whose source is uploaded by now, as far as the window has room; returns how many. */
+  /** Starts items whose source has been uploaded, as far as the window has room; returns how many. */
   release(window: number): number {
     const waiting = this.waiting();
     let room = Math.max(window - (this.count - waiting.length), 0);
@@ -159,7 +157,7 @@ export class ItemsInProgress {
     return released;
   }
 
-  /** For a batch that starts no more jobs: ends what waits for an upload, and what waits for a person. */
+  /** For a batch that starts no more jobs: ends items that wait for an upload, and cancels the `parked` ones. */
   giveUpWaiting(parked: readonly number[]): void {
     for (const entry of this.waiting()) this.end(entry, { status: 'cancelled' });
     for (const item of parked) {
@@ -168,7 +166,7 @@ export class ItemsInProgress {
     }
   }
 
-  /** Without an upload: the job has something to fetch. */
+  /** `upload` is undefined if the job fetches an earlier task and so uploads nothing. */
   uploaded(item: number, upload: SharedUpload | undefined): void {
     const entry = this.entries.get(item);
     if (entry?.sourceGroup === undefined) return;
@@ -176,7 +174,7 @@ export class ItemsInProgress {
     if (upload) this.uploads.keep(entry.sourceGroup, upload);
   }
 
-  /** Once its job is about to start. */
+  /** Called just before the entry's job starts. */
   private expectUpload(entry: ItemInProgress): void {
     if (entry.earlier?.taskId !== undefined) this.expectNoUpload(entry);
     else if (entry.sourceGroup !== undefined) entry.isUploading = true;
@@ -195,7 +193,7 @@ export class ItemsInProgress {
     return [...this.entries.values()].filter(({ step }) => step.kind === 'awaitsUpload');
   }
 
-  /** Resolves when the batch can continue as new: a child whose start is not confirmed by then would never start. */
+  /** Resolves when the batch may continue as new: a child whose start is not confirmed by then would never start. */
   async rest(): Promise<void> {
     await this.waits.rest();
     await condition(() => this.unconfirmed === 0);
@@ -240,7 +238,7 @@ export class ItemsInProgress {
     } catch (error) {
       const told = outcomeOfFailure(error instanceof ChildWorkflowFailure ? error.cause : error);
       if (told.charge !== undefined) this.end(entry, told);
-      // It ended without reporting what it left behind: its history tells.
+      // The job ended without reporting its charge, so read it from its history.
       else this.advance(entry, { kind: 'awaited' });
     }
   }
@@ -277,10 +275,10 @@ export class ItemsInProgress {
     switch (step.kind) {
       case 'started':
       case 'awaited':
-        // One that was reset ended in another run.
+        // A job that was reset has ended in another run.
         if (runId !== undefined) entry.runId = runId;
         if (outcome) this.end(entry, outcome);
-        // Temporal no longer knows it: another job finds out that nobody knows what it did.
+        // Temporal no longer knows the job: start another, which finds the history gone and decides by that.
         else this.startAfter(entry, entry.runId);
         return;
       case 'blocked':
@@ -296,12 +294,12 @@ export class ItemsInProgress {
     }
   }
 
-  /** If the batch has run before and its ledger lacks this, it comes from a run that never ended. */
+  /** The batch has run before and its ledger lacks this result, so the job belongs to a run that never finished. */
   private isUntold(stands: StandingJob | undefined): boolean {
     return this.rows.isRepeated && stands?.isSame === true && stands.startedBy === this.batchId;
   }
 
-  /** A job under this id runs, of this batch or somebody else's. */
+  /** The id belongs to a running job, of this batch or of someone else. */
   private async foundOpen(
     entry: ItemInProgress,
     { runId, isSame, source, startedBy }: StandingJob & { runId: string },
@@ -358,12 +356,12 @@ export class ItemsInProgress {
     const { item, startedAt, workflowId, runId, step, earlier } = entry;
     if (!this.entries.delete(item)) return;
     const isOurs = step.kind !== 'blocked' && step.kind !== 'looking' && runId !== undefined;
-    // An earlier run has told the price of the task that this one has fetched.
+    // The price of a fetched task was already reported by the run that submitted it.
     const isPriced = earlier?.vcredits !== undefined && outcome.taskId === earlier.taskId;
     const isTold = isPriced || entry.isOfOthers;
     const result = {
       item,
-      // Without a job, the charge of earlier ones still counts.
+      // The row of an item without a job still carries the charge of earlier ones.
       ...(outcome.charge === undefined && earlier && rowOfEarlier(earlier)),
       ...(isTold ? defined({ ...outcome, vcredits: undefined }) : outcome),
       ...(entry.isOfOthers && { requests: 0 }),
@@ -379,7 +377,7 @@ export class ItemsInProgress {
     return jobIdOf({ source: { uri }, destination }, { isHidden: this.hidesNames, number });
   }
 
-  /** Undefined when the row can't be read; the item has ended then. */
+  /** Undefined if the row can't be read; the item has then ended with that error. */
   private async jobInput(entry: ItemInProgress, recall?: LastRun): Promise<ConversionJobInput | undefined> {
     try {
       entry.row ??= await this.rows.at(entry.byte);

@@ -7,25 +7,25 @@ import { reportInput, unwrap, type ReportPlace } from './run-end';
 
 const usualEveryMs = 30_000;
 const mostWrites = 60;
-/** A page that takes long is written less often: writing takes at most a hundredth of the time. */
+/** For a slower page, the interval grows in proportion: writing takes at most a hundredth of the time. */
 const usualCostMs = usualEveryMs / 100;
-/** A shorter time says nothing about the pace. */
+/** The pace can't be measured over less. */
 const leastPaceMs = 2_000;
-/** How long the end of a batch, or its next run, waits for a page that is being written. */
+/** How long the end of a batch, or continue-as-new, waits for a page in progress. */
 const restMs = 5_000;
 
 export interface CarriedPage {
-  /** Pages are written no more often. */
+  /** Minimum interval between pages. */
   everyMs: number;
-  /** Pages that were begun. */
+  /** Pages started. */
   written: number;
-  /** Start of the last page; before the first, of the batch. */
+  /** Start of the last page; before the first page, of the batch. */
   at: number;
-  /** What the last one told; while it is the same, nothing has changed. */
+  /** What the last page showed; while it is the same, no new page is due. */
   told: string;
-  /** How long the last one took; absent before it. */
+  /** How long the last page took; absent before the first. */
   tookMs?: number;
-  /** Where the pace is measured from: the last page, or the end of the last wait for somebody. */
+  /** Start of the pace measurement: the last page, or the end of the last pause or park. */
   pace: { at: number; ended: number };
 }
 
@@ -34,21 +34,21 @@ export function noPage(at: number, ended: number): CarriedPage {
 }
 
 /**
- * Has the report page of a batch written while it runs: when something has changed, at most every 30 s, and 60 times in all. The
- * longer the batch has still to run, the longer the pauses, so that pages are left for what nobody could foresee.
+ * Rewrites the report page of a batch while it runs: when something has changed, at most every 30 s, and at most 60 times. The interval
+ * grows with the remaining time, so that some pages stay in reserve for a misjudged pace.
  */
 export class LivePage {
   private isWriting = false;
-  /** Scope of the activity that writes. */
+  /** Scope of the activity that writes a page. */
   private writing: CancellationScope | undefined;
-  /** When the timer that was started last is due. */
+  /** Due time of the timer started last. */
   private timedAt = Infinity;
   private isResting = false;
   private wasHeld = false;
 
   constructor(
     private readonly options: ReportPlace & {
-      /** Writes the results so far to the part files, from which the page is made. */
+      /** Writes pending results to the part files, from which the page is made. */
       flush: () => Promise<void>;
       onDue: () => void;
     },
@@ -78,19 +78,19 @@ export class LivePage {
       // No timer before the first page, since most batches end earlier, unless a long silence may follow.
       const at = (this.timedAt = now + dueMs);
       void sleep(dueMs, { summary: 'before the next page of the report' }).then(() => {
-        // An earlier one may have been started since.
+        // A later timer may have replaced this one.
         if (this.timedAt === at) this.timedAt = Infinity;
         this.options.onDue();
       });
     }
   }
 
-  /** Begins no more pages. */
+  /** Starts no more pages. */
   close(): void {
     this.isResting = true;
   }
 
-  /** Begins no more pages, and resolves when none is being written. A slow one is cancelled and awaited: it would replace the last page. */
+  /** Starts no more pages and waits for the one in progress. A slow one is cancelled and awaited: it could overwrite the final page. */
   async rest(): Promise<void> {
     this.close();
     if (!this.isWriting || (await condition(() => !this.isWriting, restMs))) return;
@@ -98,7 +98,7 @@ export class LivePage {
     await condition(() => this.writing === undefined);
   }
 
-  /** Says on the page, if there is one, that no other will follow. */
+  /** Marks the page, if there is one, as final. */
   async failed(state: BatchState, error: unknown): Promise<void> {
     if (this.carried.written === 0) return;
     await this.rest();
@@ -106,7 +106,7 @@ export class LivePage {
     await this.put({ ...state, at: Date.now(), failure: cause instanceof Error ? cause.message : String(cause) });
   }
 
-  /** The time left shrinks with each item that ends, and a timer for each would cost more than the page. */
+  /** The due time moves earlier with each item that ends; a timer for each move would cost more than the page. */
   private isWorthTimer(dueMs: number, { now, isHeld }: { now: number; isHeld: boolean }): boolean {
     const timedMs = this.timedAt - now;
     return isHeld ? dueMs < timedMs : 2 * dueMs < timedMs;

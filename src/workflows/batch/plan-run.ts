@@ -10,10 +10,10 @@ import { BatchNotices, wishesOf } from './batch-notices';
 import { ruleOf, wantsAgain } from './item-job';
 import { unwrap } from './run-end';
 
-/** What the first run of the workflow has planned; empty for inline items. */
+/** Empty for inline items. */
 export type Planned = Partial<PlanBatchResult>;
 
-/** Until it is planned, the batch answers nothing else. If it is cancelled by then, it has ended. */
+/** Plans the batch, which handles nothing but state and cancellation until then. If it is cancelled meanwhile, returns its result. */
 export async function planRun(
   input: ConversionBatchInput,
   plan: BatchPlan,

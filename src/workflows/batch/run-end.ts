@@ -7,8 +7,8 @@ import type { MergeBatchResultsInput, WriteBatchReportInput } from '../../batch/
 import { fileSteps, reportSteps } from './batch-activities';
 
 /**
- * Writes `results.jsonl` and returns its URI.
- * @throws when the files of the run hold other counts than those of the jobs' results.
+ * @returns the URI of `results.jsonl`.
+ * @throws if the run's files hold other counts than the results of its jobs.
  */
 export async function mergeResults(
   run: MergeBatchResultsInput,
@@ -26,7 +26,7 @@ export async function mergeResults(
   );
 }
 
-/** A batch completes without a report rather than never: there may be no client left that waits for it. */
+/** A failed report does not fail the batch: no client may be left to wait for a fix. */
 export async function writeReport(
   state: ConversionBatchResult,
   place: ReportPlace,
@@ -49,7 +49,7 @@ export function reportInput(state: WriteBatchReportInput['state'], { folder, uiU
   return { folder, batch, state, ...(uiUrl !== undefined && { ui: { url: uiUrl, namespace } }) };
 }
 
-/** Sources that can't be moved are left to the next sweep: their results stand. */
+/** Sources that can't be moved are left to the next sweep; their results stand. */
 export async function moveSources(
   folder: string,
   moves: SourceMoves | undefined,
@@ -65,7 +65,7 @@ export async function moveSources(
   }
 }
 
-/** The activity's own failure says what is wrong. */
+/** Replaces an `ActivityFailure` by its cause, which says what is wrong. */
 export function unwrap(error: unknown): unknown {
   return error instanceof ActivityFailure ? (error.cause ?? error) : error;
 }

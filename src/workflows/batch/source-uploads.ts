@@ -1,12 +1,12 @@
 import type { SharedUpload } from '../../job/types';
 import type { ItemInProgress } from './item-in-progress';
 
-/** The state carried from run to run stays small, however many sources there are. */
+/** Bounds the state carried from run to run. */
 const uploadsKept = 500;
 
 export type CarriedUploads = [sourceGroup: number, upload: SharedUpload][];
 
-/** The last uploads of sources that several rows convert: the first row uploads, and the others wait for that. */
+/** The latest uploads of sources shared by several rows: the first row uploads, the others wait for it. */
 export class SourceUploads {
   private readonly uploads: Map<number, SharedUpload>;
 
@@ -29,7 +29,7 @@ export class SourceUploads {
     if (oldest !== undefined && this.uploads.size > uploadsKept) this.uploads.delete(oldest);
   }
 
-  /** Whether another of these rows is about to upload the row's source, and will tell. */
+  /** Whether another row is about to upload the same source and report it. */
   isExpected({ item, sourceGroup }: ItemInProgress, entries: Iterable<ItemInProgress>): boolean {
     if (sourceGroup === undefined || this.uploads.has(sourceGroup)) return false;
     for (const other of entries) {

@@ -9,20 +9,18 @@ interface Knowledge {
   taskId: string;
   /** A callback was requested, or has already arrived. */
   callback: boolean;
-  /** Only a callback named the task, so the service may not know it. */
+  /** The task id comes from a callback, so the service may not know it. */
   fromCallback?: true;
-  /** An earlier run of the job submitted the task. */
   isEarlier?: true;
   /** As in the submit's result. */
   notYetMs?: number | undefined;
 }
 
-/** The report of a finished conversion, or why there is none. */
 export type Checked = { report: TaskReport; failure?: undefined } | { report?: undefined; failure: JobFailure };
 
 /**
- * Waits until the service has finished a conversion. Polls through activity retries, which add nothing to the history.
- * When a callback is expected, the first poll waits for it, at most `pollAfter`, unless it has come to the step that submits.
+ * Waits until the service has finished a conversion. Polls through activity retries, which add nothing to the history. If a callback is
+ * expected, the first poll waits for it, at most `pollAfter`, unless the submit step has already received it.
  */
 export async function awaitConversion(
   { input, policies, name, activities, progress, callbacks, waits, park }: JobParts,
@@ -71,7 +69,7 @@ export async function awaitConversion(
     } catch (error) {
       if (isCancellation(error)) throw error;
       const failure = park.read(error, failureCodes.conversionDeadline);
-      // Only a refused poll: a task that failed for want of something has to be submitted again.
+      // Only a refused poll parks: a task that failed for lack of something has to be submitted again.
       if (failure.reaction !== 'park' || failure.origin === 'task') return { failure };
       progress.requests += failure.requests;
       progress.lastFailure = failure;
@@ -81,13 +79,13 @@ export async function awaitConversion(
 }
 
 /**
- * Waits for a callback after a submit with an unknown outcome: it proves that the submit was executed, and names its
- * task. If the service does not know that task, the outcome stays unknown.
+ * After a submit with an unknown outcome, waits for a callback: it proves that the submit was executed, and names its task. If the
+ * service does not know that task, the outcome stays unknown.
  */
 export async function awaitProof(job: JobParts, failure: JobFailure): Promise<Checked> {
   try {
     const proof = await seekProof(job, failure);
-    // A submit that is still unknown is counted by the decision made next.
+    // A submit that is still unknown is counted with the decision made next.
     if (proof.report || proof.failure.reaction !== 'outcomeUnknown')
       job.progress.unknownOutcome('resolvedByCallback', failure);
     return proof;

@@ -53,7 +53,7 @@ class ConversionJob extends JobParts {
     return recall || this.progress.charge.taskId !== undefined ? this.goOnFrom(recall) : this.convertFile();
   }
 
-  /** After an earlier run, or a task that the job was told of. */
+  /** For a job with an earlier run, or with a task id in its input. */
   private async goOnFrom(recall: Recall | undefined): Promise<ConversionJobResult> {
     const recalled = recall && (await this.recall(recall));
     if (recalled) return recalled;
@@ -63,7 +63,7 @@ class ConversionJob extends JobParts {
     return fetched === 'lost' ? this.convertFile() : fetched;
   }
 
-  /** What the last run under this id left decides. Undefined: the job goes on, knowing it. */
+  /** Looks up what the last run under this id left. Undefined: the job continues with that knowledge. */
   private async recall(recall: Recall): Promise<ConversionJobResult | undefined> {
     const { app, source, output, input, parameters, destination, earlier: known } = this.input;
     const job = defined({ app, source, output, input, parameters, destination });
@@ -71,7 +71,7 @@ class ConversionJob extends JobParts {
     switch (recalled.kind) {
       case 'start':
         this.progress.takeUp(recalled.earlier);
-        // What the last run has delivered since the batch was planned stands there now.
+        // The destination now holds any result that the last run delivered after the batch was planned.
         this.replaces = recalled.replaces ?? this.replaces;
         return undefined;
       case 'keep':
@@ -86,7 +86,7 @@ class ConversionJob extends JobParts {
     { isUntold }: Recall,
   ) {
     const { warnings = {}, possiblyChargedTwice = false, charge = 'yes' } = outcome;
-    // What it cost was told when it was made.
+    // The run that converted it has already reported the cost.
     const { vcredits, requests = 0 } = isUntold ? outcome : {};
     const { progress } = this;
     progress.enter('completed');
@@ -114,10 +114,10 @@ class ConversionJob extends JobParts {
     return 'lost' in delivered ? this.giveUpTask(delivered.lost) : delivered;
   }
 
-  /** Decides about an accepted task that failed for good or is gone: only one that is gone may be converted again. */
+  /** An accepted task failed for good or is gone; `lost` (convert again) is only possible if it is gone. */
   private giveUpTask(failure: JobFailure): 'lost' {
     if (failure.reaction !== 'taskLost') throw this.progress.failed(failure);
-    // With charge "no" its result was already delivered once.
+    // Charge "no" here means that its result was already delivered once.
     if (this.progress.charge.charge === 'no') {
       throw this.progress.failed(
         failure,
@@ -151,7 +151,7 @@ class ConversionJob extends JobParts {
     return this.download(report, this.input.destination);
   }
 
-  /** Removes what the job left behind, and notes what can't be undone. */
+  /** Removes leftovers of the job, and notes what can't be undone. */
   async cancelled(): Promise<void> {
     const { taskId, phase, step } = this.progress;
     const leftOver = step === 'downloading' ? await discardDownload(this) : '';

@@ -12,7 +12,7 @@ import { acceptedBeforeLoss, type JobFailure } from './job-failure';
 import type { JobParts } from './job-parts';
 import type { SourceUpload } from './upload-source';
 
-/** Uploads, then submits until a conversion is done. Each reason to submit again has its own limit. */
+/** Uploads, then submits until a conversion succeeds. Each reason to submit again has its own limit. */
 export async function convertSource(job: JobParts, upload: SourceUpload): Promise<TaskReport | 'skipped'> {
   const { policies, progress, park } = job;
   const resubmissions = new Resubmissions(job);
@@ -47,7 +47,6 @@ export async function convertSource(job: JobParts, upload: SourceUpload): Promis
   }
 }
 
-/** Records what a failure says about charges. */
 export function noteFailure({ progress }: JobParts, failure: JobFailure): void {
   const { charge } = progress;
   progress.requests += failure.requests;
@@ -60,7 +59,7 @@ export function noteFailure({ progress }: JobParts, failure: JobFailure): void {
 
 interface SubmitTurn {
   connector: string;
-  /** Size of the source, when this job uploaded it. */
+  /** Absent if this job did not upload the source. */
   sourceBytes: number | undefined;
   deadlineMs: number;
 }
@@ -114,7 +113,7 @@ function requestOf(
   parking: Parking,
 ): ConvertFileInput {
   const { app, output, input: inputFormat, parameters, destination } = input;
-  // The result is assumed to be about as large as the source.
+  // An estimate: the result is assumed to be as large as the source.
   const neededBytes = destination === undefined ? undefined : (sourceBytes ?? park.neededBytes);
   const awaitsMs = Math.min(policies.pollAfterMs, policies.maxCheckIntervalMs);
   return {
@@ -139,7 +138,7 @@ function requestOf(
   };
 }
 
-/** Resubmits after a conversion that failed or may have run: up to `policies.maxResubmissions` times, with backoff. */
+/** Resubmits after failures of the service and unknown outcomes: at most `policies.maxResubmissions` times, with backoff. */
 class Resubmissions {
   private count = 0;
 

@@ -27,26 +27,24 @@ import type { ResolvedPolicies } from './policies';
 
 /** A lost worker is detected after this long without a heartbeat. */
 const heartbeatTimeout = '10 seconds';
-/** Longer: a sync request must survive a short outage of Temporal. A lost worker is detected that much later. */
+/** Longer, so that a sync request survives a short outage of Temporal; a lost worker is detected that much later. */
 const syncHeartbeatTimeout = '1 minute';
 
 interface StepOptions {
-  /** Shown in the Temporal UI. */
   summary: string;
   deadlineMs: number;
 }
 
 export type JobActivities = ReturnType<typeof createJobActivities>;
 
-/** The activities of a job, each with its time-outs and retries. */
 export function createJobActivities(policies: ResolvedPolicies, waits: OrderedWaits) {
   const retry = {
     initialInterval: policies.retryInitialIntervalMs,
     maximumInterval: Math.max(policies.retryMaximumIntervalMs, policies.retryInitialIntervalMs),
-    // The activities back off by themselves (nextRetryDelay); after a lost worker the retry starts at once.
+    // The activities set their own backoff (nextRetryDelay); after a lost worker the retry starts at once.
     backoffCoefficient: 1,
   };
-  // A cancelled job waits: an upload still reports its marker, a download removes its temporary file.
+  // A cancelled job waits for them: an upload still reports its marker, a download removes its temporary file.
   const cancellationType = ActivityCancellationType.WAIT_CANCELLATION_COMPLETED;
   const transfer = { heartbeatTimeout, retry, cancellationType };
   const step = <T>(
@@ -73,7 +71,7 @@ export function createJobActivities(policies: ResolvedPolicies, waits: OrderedWa
           deadlineMs,
           heartbeatTimeout: input.mode === 'sync' ? syncHeartbeatTimeout : heartbeatTimeout,
           startToCloseTimeout: policies.submitTimeoutMs,
-          // If a worker was lost that may have sent the request, the next attempt finds its fence.
+          // After the loss of a worker that may have sent the request, the next attempt finds its fence.
           retry,
           // A request in flight is completed, so that a cancelled job still knows its task.
           cancellationType,
@@ -92,7 +90,7 @@ export function createJobActivities(policies: ResolvedPolicies, waits: OrderedWa
         run['conversion.downloadFile'](isAgain ? { ...input, mayBeDelivered: true } : input),
       ),
 
-    /** Removes what a job without a result left at the destination. */
+    /** Removes files that a job without a result left at the destination. */
     discardDownload: (input: DiscardDownloadInput) =>
       activities({ startToCloseTimeout: '1 minute', scheduleToCloseTimeout: '1 hour', retry })[
         'conversion.discardDownload'
@@ -111,8 +109,8 @@ function activities(options: ActivityOptions): ConversionActivities {
 }
 
 /**
- * Temporal does not retry a cancelled activity whose last attempt failed, but reports that failure. If it was
- * retryable, or a lost worker that had sent no convert request, the job was cancelled and has not failed.
+ * For a cancelled activity, Temporal reports the failure of its last attempt instead of retrying. If that failure was
+ * retryable, or the loss of a worker that had sent no convert request, the job was cancelled and has not failed.
  */
 function asCancellation(error: unknown): unknown {
   if (!(error instanceof ActivityFailure) || !CancellationScope.current().consideredCancelled) return error;
@@ -125,25 +123,25 @@ function asCancellation(error: unknown): unknown {
   return new CancelledFailure(`cancelled; last: ${cause.message}`, [], error);
 }
 
-/** Time that is left for an attempt when a wait ended at the very end of the deadline. */
+/** Minimum time for an attempt after a wait that ended at the end of the deadline. */
 const leastLeftMs = 60_000;
 
 /**
- * Waits that the service orders (section "Limits") and that are longer than the step's deadline: the job sleeps them
- * out, and the deadline moves by the same time. The deadline of parked jobs bounds their sum.
+ * Waits ordered by the service (section "Limits") that exceed the step's deadline: the job sleeps, and the deadline moves by the same
+ * time. The deadline of parked jobs bounds their sum.
  */
 export class OrderedWaits {
   waitedMs = 0;
 
-  /** `onWait` is told when the wait ends, in milliseconds since the epoch. */
+  /** `onWait` receives the end of the wait, in milliseconds since the epoch. */
   constructor(
     private readonly longestMs: number,
     private readonly onWait?: (untilMs: number, message: string) => void,
   ) {}
 
   /**
-   * Runs a step within its deadline, and again after each ordered wait that did not fit into it; once more if no worker
-   * took it by then, since there is one now. Each promise in a workflow costs the SDK a stack trace, so the steps use few layers of them.
+   * Runs a step within its deadline, and again after each ordered wait that did not fit into it; also once more if no worker took it by
+   * the deadline, since one is running now. Few promise layers: the SDK captures a stack trace for each promise in a workflow.
    */
   obey<T>(deadlineMs: number, run: (deadlineMs: number, isAgain: boolean) => Promise<T>): Promise<T> {
     const deadline = Date.now() + deadlineMs;
@@ -163,7 +161,7 @@ export class OrderedWaits {
   }
 }
 
-/** No attempt has failed, nor told of itself. */
+/** Timed out without a failed attempt or a heartbeat. */
 function wasNeverTaken(error: unknown): boolean {
   const timeout = error instanceof ActivityFailure ? error.cause : undefined;
   const isOverdue = timeout instanceof TimeoutFailure && timeout.timeoutType?.startsWith('SCHEDULE_TO_') === true;

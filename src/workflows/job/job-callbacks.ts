@@ -11,10 +11,10 @@ const idPattern = /^[0-9a-f-]{36}$/i;
 export class JobCallbacks {
   private nonce: string | undefined;
   private arrived = false;
-  /** The task that the callback names, for a job that does not know its task. */
+  /** The task id from the callback, for a job that does not know its task. */
   namedTask: string | undefined;
 
-  /** Called before the first await: a callback may arrive before the submit's own response. */
+  /** Call before the first await: a callback may arrive before the submit's own response. */
   listen(): void {
     setHandler(conversionCallback, (arrival) => this.take(arrival));
   }
@@ -27,12 +27,12 @@ export class JobCallbacks {
     return this.nonce;
   }
 
-  /** Resolves with true when the submit's callback arrives, with false after the timeout. */
+  /** False after the timeout. */
   async wait(timeoutMs: number): Promise<boolean> {
     return this.arrived || (await condition(() => this.arrived, timeoutMs, { summary: 'waits for the callback' }));
   }
 
-  /** Polls, and once more when the first callback cuts that poll short; the cancelled poll counts as one request. */
+  /** Polls, and polls again if the callback arrives during the first poll, which is cancelled and counts as one request. */
   async race(poll: () => Promise<CheckTaskResult>): Promise<CheckTaskResult> {
     if (this.arrived) return poll();
     const scope = new CancellationScope();
@@ -49,7 +49,7 @@ export class JobCallbacks {
     return { report, requests: requests + 1 };
   }
 
-  /** Ends with the scope, so that no condition is left behind. */
+  /** Cancelled with the scope, so that no condition is left behind. */
   private async untilArrived(scope: CancellationScope): Promise<'arrived'> {
     await scope.run(() => condition(() => this.arrived));
     return 'arrived';

@@ -10,16 +10,15 @@ import {
 } from '../../job/activities';
 import { formatDuration } from '../../messages/wording';
 
-/** Why a step of a job failed. */
 export interface JobFailure extends Omit<ActivityFailureDetails, 'unlisted'> {
-  /** The code is only known to the service. */
+  /** The code is not in our list. */
   unlisted?: boolean;
   message: string;
   requests: number;
   error?: Error;
 }
 
-/** Converts what an activity threw; `deadlineCode` names the deadline of this activity. */
+/** Converts an activity's error; `deadlineCode` names the deadline of this activity. */
 export function readFailure(error: unknown, deadlineCode: string): JobFailure {
   const failure = error instanceof ActivityFailure ? error.cause : error;
   if (failure instanceof TimeoutFailure) return readTimeout(failure, deadlineCode);
@@ -42,7 +41,7 @@ export function readFailure(error: unknown, deadlineCode: string): JobFailure {
   };
 }
 
-/** What the service has accepted from a worker that was lost while it awaited the end. @throws any other error again. */
+/** The submit accepted by a worker that was lost while it awaited the conversion's end. @throws the error again if there is none. */
 export function acceptedBeforeLoss(error: unknown): AcceptedSubmit {
   const timeout = error instanceof ActivityFailure ? error.cause : undefined;
   const accepted = timeout instanceof TimeoutFailure ? readAccepted(timeout.lastHeartbeatDetails) : undefined;
@@ -50,7 +49,7 @@ export function acceptedBeforeLoss(error: unknown): AcceptedSubmit {
   return accepted;
 }
 
-/** A worker that was lost while its job was cancelled, or a deadline; with a fence, a convert request may have been sent. */
+/** The worker was lost during cancellation, or a deadline passed. With a fence, a convert request may have been sent. */
 function readTimeout(failure: TimeoutFailure, deadlineCode: string): JobFailure {
   const base = { code: deadlineCode, origin: 'worker', requests: 0, error: failure } as const;
   const fence = readFence(failure.lastHeartbeatDetails);
@@ -78,7 +77,7 @@ function whyTooLate(failure: ApplicationFailure): string {
   return `the service orders a wait of ${formatDuration(orderedWaitMs)}, which is longer than the deadlines allow`;
 }
 
-/** What an activity says about its failure; of one that is not ours, nothing. */
+/** Empty for a failure that is not ours. */
 export function detailsOf(failure: ApplicationFailure): Partial<ActivityFailureDetails> {
   return failure.details?.[0] ?? {};
 }
@@ -89,7 +88,7 @@ function readDetails(failure: ApplicationFailure): Omit<JobFailure, 'message' | 
     ...details,
     code: details.code ?? failure.type ?? 'UNEXPECTED',
     unlisted: details.unlisted === true || details.code === undefined,
-    // A newer worker may send reactions unknown to this one: failing is safer than an action that costs money.
+    // A newer worker may send unknown reactions: failing is safer than an action that may cost money.
     reaction: jobReactions.find((reaction) => reaction === details.reaction) ?? 'fail',
     origin: details.origin ?? 'worker',
     requests: details.requests ?? 0,

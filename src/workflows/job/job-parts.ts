@@ -12,7 +12,6 @@ import { JobProgress } from './job-progress';
 import { Park } from './park';
 import { resolvePolicies, type ResolvedPolicies } from './policies';
 
-/** What the steps of a job share. */
 export class JobParts {
   readonly input: ConversionJobInput;
   readonly policies: ResolvedPolicies;
@@ -22,11 +21,10 @@ export class JobParts {
   readonly callbacks = new JobCallbacks();
   readonly park: Park;
   readonly waits: OrderedWaits;
-  /** How a result that is to be delivered is checked. */
   readonly checking: { check?: ResultCheck };
-  /** Host of the worker that uploaded, if workers on other hosts may not see the destination's folder. */
+  /** Host of the worker that uploaded, if other hosts may not see the destination's folder. */
   host: string | undefined;
-  /** See the input; of a job that recalls another one, also what that delivered. */
+  /** From the input; after a recall, the result that the recalled job delivered. */
   replaces: ConversionJobInput['replaces'];
 
   constructor(input: ConversionJobInput) {
@@ -55,7 +53,7 @@ export class JobParts {
 interface RepeatedStep {
   phase: JobPhase;
   deadlineCode: string;
-  /** Called after a failure that ends the job; returns a note for the user. */
+  /** Called after a failure that ends the job; returns a note for the user, or an empty string. */
   cleanUp?: () => Promise<string>;
 }
 
@@ -83,7 +81,7 @@ export function runStep<T>(
   return attempt();
 }
 
-/** Removes what an abandoned download left. Returns a note for the user when that failed, otherwise an empty string. */
+/** Removes the temporary file of an abandoned download. Returns a note for the user if that failed, otherwise an empty string. */
 export async function discardDownload({ input, activities, host }: JobParts): Promise<string> {
   const { app, destination } = input;
   if (destination === undefined) return '';

@@ -39,7 +39,7 @@ import type { JobFailure } from './job-failure';
 export class JobProgress {
   readonly summary: string;
   phase: JobPhase;
-  /** The phase, or the one in which a parked job parked. */
+  /** The phase; for a parked job, the phase in which it parked. */
   step: JobPhase;
   private parkedFor: ParkReason | undefined;
   since = Date.now();
@@ -47,18 +47,18 @@ export class JobProgress {
   /** Why the job had to retry; shown until the job ends. */
   lastFailure: JobFailure | undefined;
   requests = 0;
-  /** Pauses that the service ordered and that moved a deadline. */
+  /** Pauses ordered by the service that moved a deadline. */
   orderedWaitsMs = 0;
   vcredits: number | undefined;
   charge: ChargeLedger;
-  /** The task of an earlier run, if its result is to be fetched. */
+  /** Task of an earlier run whose result is to be fetched. */
   earlierTaskId: string | undefined;
-  /** Content of the uploaded source, when the input asked for it. */
+  /** Content of the uploaded source, if known. */
   source: SourceContent | undefined;
   warnings: Record<string, string> = {};
   readonly phaseMs: Partial<Record<JobPhase, number>> = {};
   private readonly isListed = isListed(workflowInfo());
-  /** In every log line. */
+  /** Fields of every log line. */
   private readonly logged: LogFields;
 
   constructor(private readonly input: ConversionJobInput) {
@@ -71,7 +71,6 @@ export class JobProgress {
     this.describe('');
   }
 
-  /** What earlier runs left is known. */
   takeUp(earlier: EarlierRuns | undefined): void {
     this.charge = new ChargeLedger(earlier);
     this.earlierTaskId = this.charge.taskId;
@@ -95,14 +94,14 @@ export class JobProgress {
     this.describe(waitsFor);
   }
 
-  /** Counts and logs that the job parks. `until`: milliseconds since the epoch. */
+  /** Counts and logs that the job parked. `until`: milliseconds since the epoch. */
   parked({ reason, code, until }: { reason: ParkReason; code: string; until: number }): void {
     this.parkedFor = reason;
     counter(workerMetrics.jobsParked).add(1, { reason });
     log.info('Job parked', { ...this.logged, reason, code, until: new Date(until).toISOString() });
   }
 
-  /** Counts and logs what was decided about a submit with an unknown outcome. */
+  /** Counts and logs the decision about a submit with an unknown outcome. */
   unknownOutcome(decision: UnknownOutcomeDecision, { message: reason }: Pick<JobFailure, 'message'>): void {
     counter(workerMetrics.unknownOutcomes).add(1, { decision });
     const level = decision === 'resolvedByCallback' ? 'info' : 'warn';
@@ -124,14 +123,14 @@ export class JobProgress {
     this.warnings = boundWarnings({ ...this.warnings, ...warnings });
   }
 
-  /** The result came but failed its check: it is kept beside its destination. */
+  /** For a result that failed its check and is kept beside its destination. */
   suspect(output: OutputFile, problem: string): ApplicationFailure {
     const message = `The result ${problem.replace(/\.$/, '')}. It is paid for, and stands at ${output.uri}; the destination is as it was. Nothing converts the file again before it changes, unless you say --again.`;
     const failure = { code: failureCodes.resultSuspect, message, origin: 'worker', requests: 0 } as const;
     return this.failed({ ...failure, reaction: 'fail' }, '', output);
   }
 
-  /** The job's own failure: its type is the error code; its message names the file and says what to do. */
+  /** The job's own failure: its type is the error code; its message names the file and the next step. */
   failed(failure: JobFailure, advice = '', output?: OutputFile): ApplicationFailure {
     const { phase } = this;
     const { code, message, httpStatus, endpoint, error } = failure;
@@ -174,7 +173,7 @@ export class JobProgress {
     });
   }
 
-  /** The failure of an earlier run stands: nothing was sent. */
+  /** For a failure of an earlier run that stands: nothing was sent. */
   kept(outcome: JobOutcome): ApplicationFailure {
     const { code = 'FAILED', message = 'the last run of the job failed', phase = this.phase, ...left } = outcome;
     this.enter('failed', message, code);
@@ -197,7 +196,7 @@ export class JobProgress {
     return { possiblyChargedTwice, ...(extra > 0 && { possiblyChargedExtra: extra }) };
   }
 
-  /** Called before a job ends without a result: after a reset, the previous run may have submitted and been charged. */
+  /** Call before a job ends without a result: after a reset, the previous run may have submitted and been charged. */
   ownUp(): void {
     if (wasReset()) this.charge.foundOpen();
   }
@@ -281,7 +280,7 @@ function counter({ name, description }: MetricDefinition) {
   return metricMeter.createCounter(name, undefined, description);
 }
 
-/** What stands before another sentence is one. */
+/** Ends every part but the last with a full stop. */
 function sentences(parts: readonly (string | false | undefined)[]): string {
   const said = parts.filter((part) => typeof part === 'string' && part !== '') as string[];
   return said.map((part, index) => (index < said.length - 1 ? part.replace(/[^.!?]$/, '$&.') : part)).join(' ');

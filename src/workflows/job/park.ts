@@ -28,11 +28,11 @@ export interface ParkOptions {
 }
 
 /**
- * A job's wait for a person: for vCredits, for its account to be accepted, or for room at its destination. A refused step
- * costs nothing, so the step itself is the probe, and its activity repeats it with growing pauses, which adds nothing to
- * the history. A person's word that the app is ready makes the job try at once.
+ * A job that waits for a person: for vCredits, for its account to be accepted, or for room at its destination. A refused step costs
+ * nothing, so the step itself is the probe: its activity retries with growing pauses, which add nothing to the history. The signal or
+ * Update `appReady` makes the job try at once.
  *
- *     working --a step is refused--> parked --the step gets on, or fails otherwise--> working
+ *     working --a step is refused--> parked --the step succeeds, or fails otherwise--> working
  *                                    parked --deadline of all parks together--> failed, with the refusal's code
  */
 export class Park {
@@ -40,7 +40,7 @@ export class Park {
     { reason: ParkReason; code: string; message: string; neededBytes: number | undefined; since: number } | undefined;
   /** Time spent in earlier parks. */
   spentMs = 0;
-  /** Words received. Those counted in `heard` came before the current attempt. */
+  /** `appReady` messages received; `heard` counts those from before the current attempt. */
   private words = 0;
   private heard = 0;
   private readyAt: number | undefined;
@@ -50,7 +50,7 @@ export class Park {
     private readonly progress: JobProgress,
   ) {}
 
-  /** Called before the first await: the word may come at any time. */
+  /** Call before the first await: the message may come at any time. */
   listen(): void {
     const hear = (word?: AppReady): ConversionJobState => {
       this.words += 1;
@@ -66,7 +66,7 @@ export class Park {
     return this.parked !== undefined;
   }
 
-  /** Size of what did not fit at the destination, where known. */
+  /** Size of the result that did not fit at the destination, where known. */
   get neededBytes(): number | undefined {
     return this.parked?.neededBytes;
   }
@@ -76,12 +76,12 @@ export class Park {
     return (this.parked?.since ?? Date.now()) + this.options.deadlineMs - this.spentMs;
   }
 
-  /** The deadline of a step, which does not run while the job is parked. */
+  /** The deadline of a step, plus the rest of the park: a parked job does not use up the step's own time. */
   stretched(deadlineMs: number): number {
     return this.parked ? Math.max(this.deadline - Date.now(), 0) + deadlineMs : deadlineMs;
   }
 
-  /** Runs a step once or, while the job is parked, again at each word. A step that succeeds ends the park. */
+  /** Runs a step once or, while the job is parked, again after each `appReady`. A step that succeeds ends the park. */
   run<T>(step: (parking: Parking) => Promise<T>): Promise<T> {
     if (this.parked) return this.runParked(step);
     this.heard = this.words;
@@ -98,7 +98,7 @@ export class Park {
         () => undefined,
       );
       await Promise.race([settled, condition(() => this.isTold()).catch(() => undefined)]);
-      // Cancels an activity between two attempts at once; a submit that is under way is completed.
+      // An activity between two attempts is cancelled at once; a submit in flight is completed.
       if (this.isTold()) scope.cancel();
       try {
         const result = await done;
@@ -112,7 +112,7 @@ export class Park {
     }
   }
 
-  /** What `run` threw. Reaction `park`: `enter` it; any other ends the park. `deadlineCode` is the step's own. */
+  /** Classifies an error of `run`. Reaction `park`: call `enter`; any other ends the park. `deadlineCode` is the step's own. */
   read(error: unknown, deadlineCode: string): JobFailure {
     const { parked } = this;
     const failure = readFailure(error, parked?.code ?? deadlineCode);
@@ -137,7 +137,7 @@ export class Park {
     );
     if (!isNew) return;
     const next = `When that is fixed, the batch continues by itself; at once: ${command}`;
-    // The refusal itself says more than we can.
+    // The message of the refusal says more than we can.
     const told = `${reason === 'room' ? `${problem}. ${advice}` : message} ${next}`;
     this.tell({ code, message: told, ...(reason !== 'room' && { app }), over: false });
   }
@@ -193,7 +193,7 @@ export class Park {
     }
   }
 
-  /** Notifies the batch, which then starts no more jobs; errors are ignored, since it may have ended. */
+  /** Notifies the batch, which then starts no more jobs. Errors are ignored: the batch may have ended. */
   private tell(wait: Omit<ItemWaits, 'workflowId'>): void {
     const { parent, memo, workflowId } = workflowInfo();
     if (!parent || memo?.[inBatchMemo] !== true) return;
@@ -203,7 +203,7 @@ export class Park {
   }
 }
 
-/** Requests of an activity that was cancelled right after a refusal; unknown when cancelled between two attempts. */
+/** Requests of an activity cancelled right after a refusal; if it was cancelled between two attempts, they are unknown. */
 function requestsOfCut(error: unknown): number {
   const last = error instanceof CancelledFailure ? error.cause : undefined;
   return last ? readFailure(last, '').requests : 0;

@@ -71,7 +71,7 @@ function readDuration(value: unknown, field: string): number {
   return durationMs(value);
 }
 
-/** Takes `unknown`, because an untyped caller may violate the type. */
+/** Takes `unknown`: untyped callers can violate the type. */
 function requireOneSource(source: unknown): void {
   const { uri, connector, name } = isRecord(source) ? source : {};
   if ((typeof uri === 'string') === (typeof connector === 'string')) {

@@ -12,17 +12,15 @@ export interface Uploaded {
   bytes?: number;
 }
 
-/** A lost upload is repeated once: a second loss has another cause. */
+/** A lost upload is repeated once: a second loss must have another cause. */
 const uploadsAtMost = 2;
 
 export class SourceUpload {
   private left = uploadsAtMost;
-  /** Whether another job's upload has been tried. */
   private isGivenTried = false;
 
   constructor(private readonly job: JobParts) {}
 
-  /** An upload that the service lost or let expire can be repeated. */
   get isRepeatable(): boolean {
     return this.left > 0 && 'uri' in this.job.input.source;
   }
@@ -32,7 +30,7 @@ export class SourceUpload {
     this.left = uploadsAtMost;
   }
 
-  /** The job found something to fetch, which its batch could not know. */
+  /** For a job that turned out to have an earlier task to fetch, which its batch could not know. */
   notNeeded(): void {
     const { recall, tellsUpload } = this.job.input;
     if (recall && tellsUpload) tellParent();
@@ -68,12 +66,12 @@ export class SourceUpload {
   }
 }
 
-/** Any row of the batch that converts the same file can begin. */
+/** Lets rows of the batch that convert the same file start. */
 function tellParent(upload?: SharedUpload): void {
   const { parent, workflowId } = workflowInfo();
   if (!parent) return;
   getExternalWorkflowHandle(parent.workflowId)
     .signal<[ItemUploaded]>(conversionItemUploadedSignal, defined({ workflowId, upload }))
-    // The batch has ended, and nobody waits for the upload.
+    // The batch has ended: no row waits for the upload.
     .catch(() => undefined);
 }

@@ -3,16 +3,16 @@ import { appAcceptedSignal, appRefusedSignal, type NoticeType } from '../../job/
 import type { AppNotice, NoticeData } from '../../batch/model/notices';
 import { startNotice } from './start-notice';
 
-/** A parked job asks at least once an hour. When none has for this long, none waits any more. */
+/** A parked job sends a request at least once an hour, so after this long without one, no job is parked any more. */
 const silenceMs = 3 * 3_600_000;
-/** An app that has vCredits for one job refuses the next in a moment: it does not go on. */
+/** An app with vCredits for just one job refuses the next within moments: it has not resumed. */
 const settleMs = 60_000;
 
 /**
- * Tells that an app is parked, once however many jobs wait and however many workers notice, and once that it goes on. Workers signal
- * what the service answers; its id names app and reason, so that there is one at a time.
+ * Sends one notice when an app parks, however many jobs wait and however many workers notice, and one when it resumes. Workers signal
+ * the service's responses. The workflow id names app and reason, so at most one runs for each.
  *
- * Ends without a word when nobody asks any more: jobs were cancelled, or have given up.
+ * Ends silently when no more requests are sent: the jobs were cancelled, or have given up.
  */
 export async function conversionAppNotice(input: AppNotice): Promise<void> {
   const { app, reason, code, message, notifies, since = Date.now() } = input;
@@ -35,7 +35,7 @@ export async function conversionAppNotice(input: AppNotice): Promise<void> {
     const { acceptedAt } = heard;
     if (acceptedAt !== undefined && !(await condition(() => heard.acceptedAt === undefined, settleMs))) {
       await tell('app.resumed', { parkedMs: acceptedAt - since });
-      // Unless it was refused again meanwhile, which needs a notice too.
+      // A refusal during the notice starts a new park, which needs its own notice.
       return heard.acceptedAt === undefined ? continueAsNew({ app, reason, code, message, notifies }) : undefined;
     }
     if (workflowInfo().continueAsNewSuggested) await continueAsNew({ ...input, since });

@@ -9,8 +9,8 @@ const { 'conversion.sendNotice': send } = proxyActivities<NoticeActivities>({
 });
 
 /**
- * Tells a listener what happened, in a workflow of its own: whoever starts it can end meanwhile. Tries for a day, always with the
- * same id, and fails with `NOTICE_NOT_SENT` after that.
+ * Notifies a listener. Runs as a workflow of its own, so that its starter may end. Retries for a day with the same id, then fails with
+ * `NOTICE_NOT_SENT`.
  */
 export async function conversionNotice(notice: Notice): Promise<void> {
   await send(notice);

@@ -4,9 +4,8 @@ import { conversionNoticeType, type NoticeType } from '../../job/names';
 import type { Notice, NoticeWishes } from '../../batch/model/notices';
 import type { conversionNotice } from './conversion-notice';
 
-/** One event, without the fields that every notice has. */
 type Told = Pick<Notice, 'type' | 'data' | 'quietMs'> & {
-  /** Workflow id, if there may be one at a time. Default: one of its own. */
+  /** Set to suppress duplicates: a second notice under an id in use is dropped. Default: a unique id. */
   workflowId?: string;
 };
 
@@ -15,8 +14,8 @@ export function isWanted(type: NoticeType, { notifies = [], url }: NoticeWishes)
 }
 
 /**
- * Has word sent, if anybody wants it: a workflow of its own does so, which outlives this one. Await it before this one ends or
- * continues as new: Temporal has the order then.
+ * Sends a notice, if anyone wants it, from an abandoned child workflow, which outlives this one. Await it before this workflow ends or
+ * continues as new, so that the start is recorded.
  */
 export async function startNotice({ workflowId, ...told }: Told, wishes: NoticeWishes): Promise<void> {
   if (!isWanted(told.type, wishes)) return;
@@ -30,7 +29,7 @@ export async function startNotice({ workflowId, ...told }: Told, wishes: NoticeW
       staticSummary: `${told.type} ${told.data.batch ?? told.data.schedule ?? told.data.app}`,
     });
   } catch (error) {
-    // The same was told a short time ago.
+    // The same notice was sent recently.
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
   }
 }

@@ -16,10 +16,10 @@ import { describeBatch } from '../batch/batch-details';
 import type { conversionBatch } from '../batch/conversion-batch';
 
 /**
- * Starts a batch under its name, from a schedule, and tells how it ended. Does nothing while the batch is running.
+ * Starts a batch under its name, from a schedule, and reports how it ended. Does nothing while the batch is running.
  *
- * Completes whatever the outcome of the files, also when its cancellation has cancelled the batch. Fails as the batch does,
- * for example with `SOURCE_NOT_FOUND`.
+ * Completes whatever the outcome of the files, also if its cancellation has cancelled the batch. Fails as the batch does, for example
+ * with `SOURCE_NOT_FOUND`.
  */
 export async function conversionSweep(sweep: ConversionSweepInput): Promise<ConversionSweepResult> {
   checkSweepInput(sweep);
@@ -41,7 +41,7 @@ export async function conversionSweep(sweep: ConversionSweepInput): Promise<Conv
   }
 }
 
-/** Undefined if it was running already. */
+/** Undefined if the batch is already running. */
 async function startBatch({ batch, input }: ConversionSweepInput) {
   try {
     return await startChild<typeof conversionBatch>(conversionBatchType, {
@@ -61,7 +61,7 @@ async function startBatch({ batch, input }: ConversionSweepInput) {
   }
 }
 
-/** The client has already checked this, but a hand-written schedule may not; a plain error would be retried forever. */
+/** The client has already checked this, but a hand-written schedule may not have; a plain error would be retried forever. */
 function checkSweepInput(sweep: Partial<ConversionSweepInput> | null | undefined): void {
   const invalid = (field: string, problem: string) =>
     ApplicationFailure.nonRetryable(`conversionSweep: ${field} ${problem}`, failureCodes.invalidSweep);

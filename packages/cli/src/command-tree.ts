@@ -50,7 +50,7 @@ export function buildCommands(output: Output, run: Runner): Command {
   const convert = command(
     program,
     'convert',
-    'convert a file, or several as a batch; uses the stack that `fileconv up` runs, or starts one for this command',
+    'convert one file, or several as a batch, on the running stack or on one started for this command',
     'fileconv convert report.md --to pdf',
     'fileconv convert report.md --to pdf,docx,html --out converted',
     'fileconv convert *.docx --to pdf --out converted --on-existing skip',
@@ -59,18 +59,18 @@ export function buildCommands(output: Output, run: Runner): Command {
   )
     .argument(
       '<file...>',
-      'files, folders, patterns in quotes, or - for standard input; put -- before a name that begins with a dash',
+      'files, folders, quoted patterns, or - for standard input; put -- before names that begin with a dash',
     )
     .requiredOption(
       '--to <format>',
-      'target format, for example pdf or txt-markdown; several of one upload: pdf,docx,html',
+      'target format, such as pdf or txt-markdown, or several: pdf,docx,html (uploads each file once)',
       formatNames,
     )
     .option(
       '--out <dir>',
-      'folder for the results, which mirror the folders of the sources, or a file for standard input, or - for standard output; default: beside each file',
+      'folder for the results, in which subfolders are kept; for standard input also a file; - for standard output; default: beside each file',
     );
-  addConversionOptions(convert, 'when the result exists already').action(
+  addConversionOptions(convert, 'if the result already exists').action(
     act(async () => (await import('./commands/convert.js')).convert),
   );
   command(
@@ -81,19 +81,19 @@ export function buildCommands(output: Output, run: Runner): Command {
     'fileconv formats --engines',
   )
     .argument('[format]', 'list only what this format can be converted to', formatName)
-    .option('--engines', 'list the engines of the embedded service instead: what is here, and what each would add')
+    .option('--engines', 'list the engines of the embedded service: which are installed, and what the others would add')
     .option(...appOption)
     .action(act(async () => (await import('./commands/formats.js')).formats));
   command(
     program,
     'worker',
-    'run a worker: the process that executes conversion jobs',
+    'run a worker, the process that executes conversion jobs',
     'TEMPORAL_ADDRESS=temporal.internal:7233 fileconv worker',
   ).action(act(async () => (await import('./commands/worker.js')).worker));
   command(
-    group(program, 'app', 'apps whose jobs wait for a person'),
+    group(program, 'app', 'manage apps whose jobs are parked'),
     'ready',
-    'token, plan, account or disk are fixed, or vCredits were added: every parked job of the app tries again at once',
+    'let all parked jobs of an app try again now, for example after adding vCredits or fixing its token, plan or disk',
     'fileconv app ready --app billing',
   )
     .option(...appOption)
@@ -109,21 +109,21 @@ export function buildCommands(output: Output, run: Runner): Command {
   command(
     program,
     'doctor',
-    'check every part that a conversion needs, and say how to fix what is broken',
+    'check everything a conversion needs, and say how to fix what is broken',
     'fileconv doctor --json | jq \'.findings[] | select(.status == "broken")\'',
   )
-    .option('--app <name>', 'the service of this app profile only; default: of every configured one')
+    .option('--app <name>', 'check only the service of this app profile; default: all configured ones')
     .action(act(async () => (await import('./commands/doctor.js')).doctor));
   command(
     program,
     'callbacks',
-    'run the callback receiver: wakes the jobs whose service calls back',
+    'run the callback receiver, which wakes jobs when the service calls back',
     'FILECONV_CALLBACKS_PORT=9001 fileconv callbacks',
   ).action(act(async () => (await import('./commands/callbacks.js')).callbacks));
   command(
     program,
     'codec-server',
-    'run the codec server: decrypts payloads for the Temporal UI',
+    'run the codec server, which decrypts payloads for the Temporal UI',
     'FILECONV_CODEC_PORT=9002 fileconv codec-server',
   ).action(act(async () => (await import('./commands/codec-server.js')).codecServer));
   addCompletion(program, output);
@@ -160,39 +160,34 @@ function addStack(program: Command, act: Act): void {
     'start Temporal, the conversion service and a worker on this machine; Ctrl-C stops them',
     'fileconv up --detach',
   )
-    .option('--detach', 'go on in the background; fileconv down stops it')
-    .option('--no-ui', 'without the Temporal UI, which a web page could reach by DNS rebinding')
+    .option('--detach', 'run in the background; stop with fileconv down')
+    .option('--no-ui', 'do not start the Temporal UI, which a web page could reach by DNS rebinding')
     .action(act(async () => (await import('./commands/stack.js')).up));
-  command(program, 'status', 'tell whether a stack runs here, and where its parts are').action(
+  command(program, 'status', 'show whether a stack runs here, and its addresses').action(
     act(async () => (await import('./commands/stack.js')).status),
   );
   command(
     program,
     'open',
-    'open the Temporal UI in a browser, or the page of a job or a batch; of a batch that has ended its report',
+    'open the Temporal UI in a browser, at a job or batch if you name one; for a finished batch, open its report',
     'fileconv open letters-pdf',
   )
     .argument('[name]', 'id of a job, or name of a batch')
     .action(act(async () => (await import('./commands/open.js')).openPage));
-  command(program, 'down', 'stop the stack that runs here; its jobs continue with the next').action(
+  command(program, 'down', 'stop the stack that runs here; its jobs continue on the next one').action(
     act(async () => (await import('./commands/stack.js')).down),
   );
-  command(
-    program,
-    'logs',
-    'print the last lines that the parts of the stack have logged',
-    'fileconv logs worker --follow',
-  )
-    .addArgument(new Argument('[part]', 'only of this part').choices(logNames))
-    .option('--lines <n>', 'how many of each', wholeNumber(1), 20)
-    .option('--follow', 'go on with what is written from now on, until Ctrl-C')
+  command(program, 'logs', 'print the last log lines of each part of the stack', 'fileconv logs worker --follow')
+    .addArgument(new Argument('[part]', 'only this part').choices(logNames))
+    .option('--lines <n>', 'lines per part', wholeNumber(1), 20)
+    .option('--follow', 'keep printing new lines until Ctrl-C')
     .action(act(async () => (await import('./commands/stack.js')).logs));
 }
 
 function addCompletion(program: Command, output: Output): void {
   program
     .command('completion')
-    .description('print a script that completes commands, options and files in your shell')
+    .description('print a completion script for your shell')
     .addArgument(new Argument('<shell>').choices(Object.keys(completionScripts)))
     .addHelpText('after', examples('source <(fileconv completion bash)', 'fileconv completion fish | source'))
     .action((shell: string) => output.print(completionScripts[shell] ?? ''));
@@ -212,7 +207,7 @@ function addService(program: Command, act: Act): void {
   command(
     service,
     'check',
-    'check every rule of the API document against a conversion service',
+    'test a conversion service against every rule of the API document',
     'fileconv service check --app billing',
     'fileconv service check --json | jq \'.rules[] | select(.status == "fail")\'',
   )
@@ -224,26 +219,26 @@ function addConfig(program: Command, act: Act): void {
   command(
     program,
     'init',
-    'write a fileconv.toml for an account of a conversion service; fileconv up needs none',
+    'write a fileconv.toml for an account at a conversion service; not needed for fileconv up',
     'fileconv init --service https://conversion.example.com --app-id c0a8f1de-3b6f-4c7e-9a55-0e1f2d3c4b5a',
   )
     .requiredOption('--service <url>', 'base URL of the service, without /v1')
     .requiredOption('--app-id <id>', 'App ID of the account')
-    .option('--app <name>', 'name of its app profile', 'production')
+    .option('--app <name>', 'name of the app profile', 'production')
     .option(
       '--token-env <variable>',
-      'variable that holds the app token; the token itself stands in no file',
+      'environment variable with the app token, which is not written to the file',
       variableName,
       'CONVERSION_TOKEN',
     )
     .action(act(async () => (await import('./commands/init.js')).init, { mayBeUnallowed: true }));
-  const config = group(program, 'config', 'look at the configuration');
-  command(config, 'show', 'print every effective value and where it came from; secrets are masked').action(
+  const config = group(program, 'config', 'inspect the configuration');
+  command(config, 'show', 'print every effective value and its origin, with secrets masked').action(
     act(async () => (await import('./commands/config.js')).configShow, { mayBeUnallowed: true }),
   );
   command(
     config,
     'allow',
-    'trust this folder: the addresses, secrets and paths that its fileconv.toml names, and its state folder',
+    'trust this folder: its state folder, and the addresses, secrets and paths in its fileconv.toml',
   ).action(act(async () => (await import('./commands/config.js')).configAllow, { mayBeUnallowed: true }));
 }

@@ -29,10 +29,10 @@ export function command(parent: Command, name: string, description: string, ...l
   const declared = parent
     .command(name)
     .description(description)
-    .option('--config <file>', 'configuration file; default: fileconv.toml, if there is one')
+    .option('--config <file>', 'configuration file; default: fileconv.toml, if present')
     .option('--json', 'print one JSON document to stdout')
-    .option('-q, --quiet', 'print warnings and errors alone')
-    .option('--verbose', 'tell the causes of an error; log at level debug');
+    .option('-q, --quiet', 'print only warnings and errors')
+    .option('--verbose', 'print the causes of errors; log at level debug');
   return lines.length === 0 ? declared : declared.addHelpText('after', examples(...lines));
 }
 
@@ -143,22 +143,19 @@ export const appOption = ['--app <name>', 'app profile; default: default_app of 
 
 export const recursiveOption = ['--recursive', 'include subfolders'] as const;
 
-export const excludeOption = new Option(
-  '--exclude <pattern>',
-  'skip files and folders that match; may be given more than once',
-)
+export const excludeOption = new Option('--exclude <pattern>', 'skip matching files and folders; repeatable')
   .argParser((value: string, before: string[]) => [...before, value])
   .default([], 'none');
 
 const tagOption = [
   '--tag <text>',
-  'label by which to find the jobs: fileconv job list --tag; may be given more than once',
+  'label for finding the jobs: fileconv job list --tag; repeatable',
   collectTag,
 ] as const;
 
 export const parameterOption = new Option(
   '--param <name=value>',
-  'an option for the service, such as dpi=300; may be given more than once',
+  'parameter for the service, such as dpi=300; repeatable',
 ).argParser(collectParameter);
 
 export function onExistingOption(when: string): Option {
@@ -167,7 +164,7 @@ export function onExistingOption(when: string): Option {
 
 export const unconvertibleOption = new Option(
   '--unconvertible <what>',
-  'what to do with files that the service cannot convert (default: fail)',
+  'if the service cannot convert a file (default: fail)',
 ).choices(unconvertibleChoices);
 
 export const policyOptions = Object.fromEntries(
@@ -180,25 +177,25 @@ export const policyOptions = Object.fromEntries(
 
 export const runsOption = [
   '--runs <dir>',
-  'folder for manifests, results and reports; default: in the state folder, or below an --out that is a URI',
+  'folder for manifests, results and reports; default: in the state folder, or below --out if that is a URI',
 ] as const;
 
 export const templateOption = [
   '--template <text>',
-  'where a result goes below --out; default: {dir}/{name}.{ext}',
+  'path of a result below --out; default: {dir}/{name}.{ext}',
 ] as const;
 
 export const resubmitOption = [
   '--resubmit',
-  'convert also what an earlier run may have been charged for and left nothing to fetch; it may be charged twice',
+  'also convert files that an earlier run may have been charged for without a result to fetch; may charge twice',
 ] as const;
 
-export const againOption = ['--again', 'convert again, whatever was done before, and pay for it'] as const;
+export const againOption = ['--again', 'convert again regardless of earlier results, at a new charge'] as const;
 
 /** Unlike the parser's message, the error does not repeat the URL, which may hold a password. */
 export const notifyOption = new Option(
   '--notify <url>',
-  'POST what happens to this URL, in place of the one in [notify]; it is kept in Temporal',
+  'send notices to this URL instead of the one in [notify]; stored in Temporal',
 ).argParser((text) => {
   if (!isNoticeUrl(text)) throw new CommandError('USAGE', [`--notify ${noticeUrlProblem}.`]);
   return text;
@@ -206,7 +203,7 @@ export const notifyOption = new Option(
 
 export const maxVcreditsOption = [
   '--max-vcredits <n>',
-  'start no more once all runs of this batch have cost so much; what is in flight then comes on top',
+  'start no more jobs once all runs of this batch together have cost this much; jobs in flight still finish',
   (text: string): number => {
     if (/^\d{1,15}(\.\d{1,6})?$/.test(text) && Number(text) > 0) return Number(text);
     throw new InvalidArgumentError('It must be a number above 0, such as 500.');
@@ -215,12 +212,12 @@ export const maxVcreditsOption = [
 
 export const onEndOption = [
   '--on-end <program>',
-  'run this program when the batch has ended, if this command still waits: it gets name and status as arguments, and JSON on standard input',
+  'run this program when the batch has ended, unless this command was interrupted; gets name and status as arguments and JSON on standard input',
 ] as const;
 
 const modeOption = new Option(
   '--mode <mode>',
-  'sync: the request itself waits for its result, for conversions that take seconds (default: async)',
+  'sync: wait for the result in the convert request itself, for conversions of a few seconds (default: async)',
 ).choices(conversionModes);
 
 /** Adds the options of every command that converts files. `when` is the help of `--on-existing`. */

@@ -27,7 +27,7 @@ const windowSize = wholeNumber(1, maxWindow);
 
 export function addBatch(program: Command, runner: Runner): void {
   const act = createAct((options, run) => runner(options, (context) => tellingApart(context, () => run(context))));
-  const batch = group(program, 'batch', 'convert many files as one batch that survives everything').addHelpText(
+  const batch = group(program, 'batch', 'convert many files as one batch, which survives crashes').addHelpText(
     'after',
     exitCodeHelp,
   );
@@ -37,7 +37,7 @@ export function addBatch(program: Command, runner: Runner): void {
   const run = command(
     batch,
     'run',
-    'convert files, folders, patterns or the rows of a manifest; the same command again continues where it was',
+    'convert files, folders, patterns or the rows of a manifest; repeat the command to continue where it stopped',
     'fileconv batch run letters --recursive --to pdf --out converted',
     "fileconv batch run 'in/*.docx' --to pdf --out out --exclude 'draft-*' --dry-run",
     'fileconv batch run --manifest invoices.csv --name invoices',
@@ -45,35 +45,39 @@ export function addBatch(program: Command, runner: Runner): void {
   )
     .argument(
       '[source...]',
-      'files, folders, patterns in quotes, - for a list on standard input, or without --to one manifest (.csv, .jsonl)',
+      'files, folders, quoted patterns, - for a list on standard input, or, without --to, one manifest (.csv, .jsonl)',
     )
     .option(
       '--to <format>',
-      'target format, or several of one upload: pdf,docx; of a manifest: for rows that name none',
+      'target format, or several: pdf,docx; with a manifest, for rows that have none',
       formatNames,
     )
-    .option('--out <dir>', 'folder for the results, which mirror the folders of the sources; default: beside each file')
+    .option('--out <dir>', 'folder for the results, in which subfolders are kept; default: beside each file')
     .option(...runsOption)
     .option(
       '--name <name>',
-      "the batch's name; default: made of what is converted, so that the same command means the same batch",
+      "the batch's name; default: derived from the arguments, so the same command continues the same batch",
     )
     .option('--manifest <file>', 'rows of source,output[,input,parameters,destination] as CSV or JSON Lines', once)
-    .option('--modified-since <time>', 'only files changed since: 2h, 7d, or an ISO time', pointInTime)
-    .option('--files-from <file>', 'a file with one path a line, or with paths ended by NUL', once)
+    .option('--modified-since <time>', 'only files changed since then: 2h, 7d, or an ISO time', pointInTime)
+    .option('--files-from <file>', 'file with one path per line, or with NUL-terminated paths', once)
     .option(...templateOption)
     .option('--window <n>', 'jobs in flight at a time, 1 to 500; default: 50', windowSize)
-    .option('--stop-after <n>', 'start no more after so many failures, or such a share of them: 10 or 5%', threshold)
+    .option(
+      '--stop-after <n>',
+      'start no more jobs after this many failures, or this share of the files: 10 or 5%',
+      threshold,
+    )
     .option(...maxVcreditsOption)
     .addOption(unconvertibleOption)
     .addOption(notifyOption)
     .option(...onEndOption)
-    .option('--dry-run', 'print what would be done, and do nothing');
-  addConversionOptions(run, 'when a result exists that no run of this batch wrote')
+    .option('--dry-run', 'show what would be done, without doing it');
+  addConversionOptions(run, 'if a result exists that no run of this batch wrote')
     .addHelpText('after', exitCodeHelp)
     .action(act(async () => (await import('./run.js')).batchRun));
 
-  named('status', 'print how many files of a batch are converted, failed and in flight').action(
+  named('status', 'show how many files of a batch are converted, failed and in flight').action(
     act(async () => (await import('./look.js')).batchStatus),
   );
   named('watch', 'show the progress of a batch until it ends; Ctrl-C stops watching, not the batch')
@@ -82,10 +86,10 @@ export function addBatch(program: Command, runner: Runner): void {
   command(batch, 'list', 'list the newest batches').action(act(async () => (await import('./look.js')).batchList));
   named(
     'report',
-    'write the report of a batch that has ended (HTML, CSV, JSON) and print its summary; of one that runs, or had nothing to do when it ran last, where its page is',
+    'write the report of a finished batch (HTML, CSV, JSON) and print its summary; if it is running, or had nothing to do, print where its report is',
   ).action(act(async () => (await import('./look.js')).batchReport));
 
-  named('pause', 'start no more jobs; those in flight continue').action(
+  named('pause', 'stop starting jobs; those in flight continue').action(
     act(async () => (await import('./control.js')).pauseBatch),
   );
   named('resume', 'start jobs again after a pause').action(act(async () => (await import('./control.js')).resumeBatch));
@@ -94,18 +98,14 @@ export function addBatch(program: Command, runner: Runner): void {
     .action(act(async () => (await import('./control.js')).changeWindow));
   named(
     'cancel',
-    'start no more jobs and cancel those in flight; what is converted stays',
+    'stop starting jobs and cancel those in flight; results stay',
     'fileconv batch cancel invoices --finish',
   )
-    .option('--finish', 'let the jobs in flight end')
+    .option('--finish', 'let the jobs in flight finish')
     .action(act(async () => (await import('./control.js')).cancelBatch));
-  named(
-    'retry',
-    'run the files of the last run again that have not succeeded',
-    'fileconv batch retry invoices --resubmit',
-  )
+  named('retry', 'run the files of the last run that did not succeed', 'fileconv batch retry invoices --resubmit')
     .option(...resubmitOption)
-    .option('--again', 'convert again what failed, and what is not at its destination any more, and pay for it')
+    .option('--again', 'also convert files whose results failed their check or are gone, at a new charge')
     .option(...maxVcreditsOption)
     .option(...onEndOption)
     .option('--runs <dir>', 'where the runs are, if the batch is no longer known to Temporal')

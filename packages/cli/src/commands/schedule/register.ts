@@ -20,46 +20,46 @@ import {
 } from '../arguments';
 
 export function addSchedule(program: Command, act: Act): void {
-  const schedule = group(program, 'schedule', 'convert what is new or changed in a folder, again and again');
+  const schedule = group(program, 'schedule', 'convert new and changed files of a folder, again and again');
   const named = (name: string, description: string, ...lines: string[]) =>
     command(schedule, name, description, ...lines).argument('<name>', "the schedule's name");
 
   command(
     schedule,
     'create',
-    'have Temporal convert what is new or changed in a folder, at set times',
+    'convert new and changed files of a folder at set times',
     'fileconv schedule create --every 1h --from letters --to pdf --out converted --name letters',
     'fileconv schedule create --every 5m --from in --to pdf --out out --when-done move:done --when-failed move:failed',
     'fileconv schedule create --cron "0 6 * * 1-5" --time-zone Europe/Berlin --from in --to pdf --out out --recursive',
   )
     .option('--every <time>', 'interval of 10s or more, such as 15m or 1h', interval)
     .option('--cron <expression>', 'minute hour day month weekday, such as "0 6 * * 1-5"')
-    .option('--time-zone <name>', 'of --cron, such as Europe/Berlin; default: UTC')
+    .option('--time-zone <name>', 'time zone of --cron, such as Europe/Berlin; default: UTC')
     .requiredOption('--from <dir>', 'folder whose files are converted', once)
     .requiredOption('--to <format>', 'target format', (text, before?: string) => formatName(once(text, before)))
     .addOption(parameterOption)
-    .requiredOption('--out <dir>', 'folder for the results, which mirror the folders of the sources')
+    .requiredOption('--out <dir>', 'folder for the results, in which subfolders are kept')
     .option(...templateOption)
     .option(...runsOption)
-    .option('--name <name>', 'of the schedule and of its batch; default: made of what is converted')
+    .option('--name <name>', 'name of the schedule and its batch; default: derived from the arguments')
     .option(...recursiveOption)
     .addOption(excludeOption)
     .addOption(
       new Option(
         '--overlap <what>',
-        'when a run is due while the previous one is still going: skip it, let one wait, or cancel the previous one',
+        'if a run is due while the previous one is still running: skip it, let one wait, or cancel the previous one',
       )
         .choices(['skip', 'buffer', 'cancel'])
         .default('skip'),
     )
-    .option('--settled <time>', 'leave files to the next run that changed within this time; default: 1m', duration)
-    .option('--when-done <what>', 'a source whose result is delivered: keep it (default), or move:DIR', movedTo)
+    .option('--settled <time>', 'leave files that changed within this time to the next run; default: 1m', duration)
+    .option('--when-done <what>', 'keep (default) or move:DIR for a source whose result is delivered', movedTo)
     .option(
       '--when-failed <what>',
-      'a source that has failed: keep it (default), or move:DIR, with the reason',
+      'keep (default) or move:DIR for a source that failed, with the reason in a file beside it',
       movedTo,
     )
-    .addOption(onExistingOption('when a result exists that no run wrote'))
+    .addOption(onExistingOption('if a result exists that no run wrote'))
     .addOption(policyOptions.check)
     .option(...maxVcreditsOption)
     .addOption(unconvertibleOption)
@@ -71,10 +71,10 @@ export function addSchedule(program: Command, act: Act): void {
   );
   named(
     'pause',
-    'start no more runs until it is resumed; a run in progress continues',
+    'stop starting runs; a run in progress continues',
     'fileconv schedule pause letters --reason "moving the archive"',
   )
-    .option('--reason <text>', 'for whoever finds it paused', 'paused with fileconv schedule pause')
+    .option('--reason <text>', 'note for others, shown with the schedule', 'paused with fileconv schedule pause')
     .action(act(async () => (await import('./control.js')).pauseSchedule));
   named('resume', 'start runs again after a pause').action(
     act(async () => (await import('./control.js')).resumeSchedule),
@@ -82,7 +82,7 @@ export function addSchedule(program: Command, act: Act): void {
   named('trigger', 'start a run now, unless the overlap policy forbids it').action(
     act(async () => (await import('./control.js')).triggerSchedule),
   );
-  named('delete', 'start no more runs; what was converted stays, and a run in progress continues').action(
+  named('delete', 'delete a schedule; results stay, and a run in progress continues').action(
     act(async () => (await import('./control.js')).deleteSchedule),
   );
 }

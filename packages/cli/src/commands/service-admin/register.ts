@@ -7,8 +7,8 @@ export function addServiceAdmin(service: Command, act: Act): void {
   // Both `service` and its subcommands have --json and --config: options after a subcommand belong to the subcommand.
   for (const each of [service.parent, service]) each?.enablePositionalOptions();
 
-  const credits = group(service, 'credits', "look at and change the vCredits of the service's apps");
-  command(credits, 'show', 'print balances; what is reserved belongs to conversions under way')
+  const credits = group(service, 'credits', "show and change the vCredits of the service's apps");
+  command(credits, 'show', 'print balances; reserved vCredits belong to conversions in progress')
     .argument('[app]', 'name or App ID; default: all')
     .action(act(async () => (await import('./administration.js')).showCredits));
   command(credits, 'set', 'set the balance of an app', 'fileconv service credits set embedded 100')
@@ -20,21 +20,21 @@ export function addServiceAdmin(service: Command, act: Act): void {
     .argument('<vcredits>', 'whole number', count)
     .action(act(async () => (await import('./administration.js')).addCredits));
 
-  const apps = group(service, 'apps', "look at and change the service's apps");
-  command(apps, 'list', 'print every app; tokens are not known to the service').action(
+  const apps = group(service, 'apps', "show and change the service's apps");
+  command(apps, 'list', 'print every app; the service does not know tokens').action(
     act(async () => (await import('./administration.js')).listApps),
   );
-  command(apps, 'add', 'add an app to the accounts file and print its token, this once')
+  command(apps, 'add', 'add an app to the accounts file and print its token, only this once')
     .argument('<name>', 'letters, digits, "-" and "_"', appName)
     .addOption(new Option('--plan <plan>').choices(['premium', 'free']).default('premium'))
-    .option('--vcredits <n>', 'first balance; default: unlimited', count)
+    .option('--vcredits <n>', 'initial balance; default: unlimited', count)
     .action(act(async () => (await import('./administration.js')).appsAdd));
 
-  const tasks = group(service, 'tasks', 'look at the tasks that the service has accepted');
+  const tasks = group(service, 'tasks', 'show the tasks that the service has accepted');
   command(tasks, 'list', 'print the newest tasks')
-    .option('--app <app>', 'of this app only: name or App ID')
-    .addOption(new Option('--status <status>', 'in this state only').choices(['hold', 'running', 'completed']))
-    .option('--limit <n>', 'at most so many', count, 50)
+    .option('--app <app>', 'only tasks of this app: name or App ID')
+    .addOption(new Option('--status <status>', 'only tasks in this state').choices(['hold', 'running', 'completed']))
+    .option('--limit <n>', 'maximum number of tasks', count, 50)
     .action(act(async () => (await import('./administration.js')).listTasks));
 }
 

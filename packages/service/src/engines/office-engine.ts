@@ -60,7 +60,7 @@ export async function convertOffice(request: EngineRequest): Promise<Converted |
   const { ended, result } = await runOffice(request, source, targetOf(request));
   if (ended.signal !== null || !existsSync(result)) throw failureOf({ ...request, inputPath: source.file }, ended);
   if (writer === 'csv') {
-    // Its own CSV has the first sheet, and says nothing of the others.
+    // LibreOffice's own CSV holds the first sheet, without a word about the others.
     const { convertSheets } = await import('./sheet-engine.js');
     const read = { ...request, route: { ...request.route, reader: format } };
     const { data, warnings } = await convertSheets(read, await readFile(result));

@@ -27,7 +27,7 @@ const nothing = {
   pictureCount: 0,
   hidden: '',
   hiddenSlideCount: 0,
-  /** Those that an office program makes, as `Article 1.`; their digits are not the right ones. */
+  /** Numbers that an office program generates, such as `Article 1.`; their digits are not the right ones. */
   numbers: [] as readonly string[],
   commentCount: 0,
   noteCount: 0,

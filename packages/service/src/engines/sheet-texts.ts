@@ -16,7 +16,7 @@ import {
 } from './spreadsheet';
 import { attributeOf, decodeXml } from './xml';
 
-/** The texts of a spreadsheet that another program converts. */
+/** Texts of spreadsheets that another program converts, for checking its result. */
 
 /**
  * The texts of the cells that a program prints, with warnings for those that it does not print. Undefined if the file cannot be read

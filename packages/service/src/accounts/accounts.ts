@@ -8,7 +8,7 @@ import { type Account, createAccount, freeAppId, hashToken, type ServiceApp } fr
 import { type AccountsFile, parseAccountsFile } from './accounts-file';
 import { embeddedAppName, embeddedCallbackHosts } from './embedded-app';
 
-/** What public clients use without an account (beyond the document). */
+/** The token of public clients without an account (beyond the document). */
 const freeToken = 'FREE-TOKEN';
 
 interface AccountsOptions {
@@ -72,7 +72,7 @@ export class Accounts {
     return found ?? new TaskError('INVALID_CREDENTIAL');
   }
 
-  /** Calls the listener with the accounts now, and whenever they change. */
+  /** Calls the listener with the current accounts, and whenever they change. */
   use(listener: (accounts: readonly Account[]) => void): void {
     this.#onChange = listener;
     listener(this.all);

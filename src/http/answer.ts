@@ -12,7 +12,7 @@ interface RawAnswer {
   readonly httpStatus: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  /** To be called when the service refused the request's token; see `TokenSource.refused`. */
+  /** To be called if the service refused the token of the request; see `TokenSource.refused`. */
   readonly tokenRefused?: () => Promise<boolean>;
 }
 

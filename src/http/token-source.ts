@@ -14,11 +14,11 @@ export interface TokenSource {
   current(): Promise<IssuedToken>;
   /** Reports a token that the service refused; resolves to whether a later request may send another one. */
   refused(version: number): Promise<boolean>;
-  /** The latest tokens, to be masked in what the service answers. */
+  /** The latest tokens, to be masked in quoted answers. */
   readonly known: readonly string[];
 }
 
-/** A file or a function gives no token that a request can carry. The message never holds one. */
+/** A file or a function yields no token that a request can carry. The message never contains one. */
 export class TokenUnreadableError extends Error {
   override readonly name = 'TokenUnreadableError';
 }

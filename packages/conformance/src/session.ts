@@ -323,7 +323,7 @@ export class Session {
     return ['successful', 'failed'].includes(reply.text('result.output.status') ?? '');
   }
 
-  /** `task/response`. */
+  /** Asks `task/response`. */
   monitor(connector: string, data: Record<string, unknown> = {}): Promise<Reply> {
     return this.post(endpoints.taskResponse, { connector, ...data });
   }

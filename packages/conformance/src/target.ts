@@ -26,13 +26,13 @@ export interface Capabilities {
     withdraw(): Promise<void>;
     restore(): Promise<void>;
   };
-  /** An app that may send so many `task/response` requests in a window of a few seconds. */
+  /** An app that may send only this many `task/response` requests in a window of a few seconds. */
   rateLimitedApp: Credentials & { readonly requests: number };
-  /** An app whose uploads expire after so many seconds. */
+  /** An app whose uploads expire after this many seconds. */
   shortUploadsApp: Credentials & { readonly seconds: number };
-  /** An app whose downloads expire after so many seconds. */
+  /** An app whose downloads expire after this many seconds. */
   shortDownloadsApp: Credentials & { readonly seconds: number };
-  /** An app that may upload so many bytes a file. */
+  /** An app whose uploads may have at most this many bytes. */
   smallUploadsApp: Credentials & { readonly maxBytes: number };
   callback: CallbackReceiver;
   unverifiedCallback: { readonly url: string };

@@ -37,7 +37,7 @@ export type { Decision, Sent } from './rate-window';
  */
 export class RateBucket {
   #window: RateWindow | undefined;
-  /** What windows are usually like; the longest RESET gives their length. */
+  /** The usual window; the longest RESET gives its length. */
   #usual: { limit: number; lengthMs: number; isTold: boolean } | undefined;
   #blockedUntilMs = 0;
   /** Responses have no rate-limit headers: the service has no limit or does not report it. */

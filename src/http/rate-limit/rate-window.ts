@@ -1,4 +1,4 @@
-/** One window of an allowance, as far as known, and what is spent of it here. Times in milliseconds of the caller's clock. */
+/** What is known of one window of an allowance, and how much of it was spent here. Times in milliseconds of the caller's clock. */
 export interface RateWindow {
   limit: number;
   /** REMAINING as last reported by the service, or less. */
@@ -68,7 +68,7 @@ export function createWindow(fields: WindowFields): RateWindow {
   return { ...fields, ...counts, isPresumed: true };
 }
 
-/** What others have certainly spent. */
+/** Requests that others have certainly spent. */
 export function spentByOthers({ limit, remaining, before, own }: RateWindow): number {
   return limit - remaining - before - own;
 }
@@ -124,7 +124,7 @@ export function decideAlone(window: RateWindow, { nowMs, isPatient }: Request): 
   return sendFrom(endsAtMs - lengthMs * (1 - part), nowMs);
 }
 
-/** What remains after the requests in flight. */
+/** Requests that remain after those in flight. */
 export function leftOf({ remaining, underWay }: RateWindow): number {
   return remaining - underWay;
 }

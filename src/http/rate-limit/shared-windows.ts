@@ -9,7 +9,7 @@ interface Told {
   remaining: number;
 }
 
-/** What each class knew when a request was sent; the service had counted all of that before the request. */
+/** Windows known for each class when a request was sent; the service counted all of that before the request. */
 export interface Before {
   readonly atMs: number;
   readonly told: ReadonlyMap<EndpointClass, { readonly window: Told; readonly remaining: number }>;
@@ -27,8 +27,8 @@ const promptMs = 1_000;
 
 /**
  * Finds out which endpoint classes share a window; the document does not say, but the headers do. The same LIMIT and the same end are one
- * window until a response contradicts: in one window, each response reports less than all before it, of whatever class. Classes that were
- * told apart like that stay apart, even if their windows begin together again.
+ * window until a response contradicts: in one window, each response reports less than all before it, whatever their class. Classes that
+ * proved separate stay so, even if their windows begin together again.
  */
 export class SharedWindows {
   readonly #told = new Map<EndpointClass, Told>();
@@ -45,7 +45,7 @@ export class SharedWindows {
     return { atMs: nowMs, told: new Map(told) };
   }
 
-  /** What the response says about this class and others. */
+  /** Findings of the response about this class and the others. */
   answered(
     name: EndpointClass,
     before: Before,

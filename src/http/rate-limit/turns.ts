@@ -8,8 +8,8 @@ interface FirstTurn {
 
 /**
  * One worker's part of an allowance that others spend as well. REMAINING numbers the requests of a window over all workers, and every
- * worker knows the timetable by which they are due. Each takes one of every so many turns, and learns from the numbers that its requests
- * get how many turns to leave to the others. Workers need not know each other; one that has gone or has no work leaves its turns to them.
+ * worker knows the timetable by which they are due. Each takes every n-th turn (`every`), and learns n from the numbers that its requests
+ * get. Workers need not know each other; a worker that has gone or has no work leaves its turns to the rest.
  */
 export class Turns {
   #every = 1;
@@ -18,7 +18,7 @@ export class Turns {
   #first: FirstTurn | undefined;
   #refusedInARow = 0;
 
-  /** One of so many requests of all workers is sent here. */
+  /** All workers together send this many requests for each one sent here. */
   get every(): number {
     return this.#every;
   }
@@ -137,7 +137,7 @@ const tolerance = 1;
 const gain = 0.5;
 const drift = 0.02;
 const meetingGain = 0.2;
-/** From so many workers on, and from this part of an allowance, their first requests would use up too much of it at once. */
+/** From this many workers, and from this part of an allowance, on, their first requests would use up too much of it at once. */
 const many = 10;
 const manyShare = 0.45;
 /** Further refusals in a row teach nothing. */

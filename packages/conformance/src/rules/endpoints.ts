@@ -29,9 +29,7 @@ function authenticationError(code: string, authorization: string | undefined): C
   };
 }
 
-/**
- * Sends requests that are valid except for their authorization, or other refusals might hide a breach. Names the endpoints that take one.
- */
+/** Requests are valid except for their authorization, or other refusals might hide a breach. Names the endpoints that take one. */
 async function ensureAuthenticated(session: Session, authorization: string | undefined): Promise<void> {
   const open: string[] = [];
   for (const { path, body } of await session.validRequests()) {

@@ -58,7 +58,7 @@ export class Accounts {
     return this.all.find((account) => account.appId === appId);
   }
 
-  /** The app whose token the Authorization header carries (section "Authentication"), or what is wrong with it. */
+  /** The app whose token the Authorization header carries (section "Authentication"), or the error. */
   authenticate(header: string | undefined): Account | TaskError {
     if (header === undefined || header === '') return new TaskError('MISSING_AUTHORIZATION_HEADER');
     const token = /^Bearer (.+)$/.exec(header)?.[1];

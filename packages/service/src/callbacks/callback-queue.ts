@@ -223,10 +223,7 @@ function judge({ status, retryAfter }: CallbackAnswer): Outcome {
   };
 }
 
-/**
- * Time of the next attempt; undefined: give up. A RETRY-AFTER is waited for in full; the pause is jittered by up to half, so that
- * callbacks that failed together spread out.
- */
+/** Time of the next attempt; undefined: never. Waits for RETRY-AFTER in full; jitter of up to half spreads out joint failures. */
 export function planRedelivery(
   {
     attempts,

@@ -68,7 +68,7 @@ export interface CallbackRequest {
 /** `retryAfter`: the header as received. */
 export type CallbackAnswer = Awaited<ReturnType<typeof sendCallback>>;
 
-/** Limit for what is read of an answer. */
+/** Limit for the bytes that are read of an answer. */
 const maxAnswerBytes = 64 * 1024;
 
 /**

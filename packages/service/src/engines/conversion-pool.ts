@@ -300,7 +300,7 @@ class ConversionProcess {
     return this.#ended !== undefined;
   }
 
-  /** Converts one file. When this resolves, the process does nothing more: it has answered, or it is dead. */
+  /** Converts one file. Once this resolves, the process is idle again, or dead. */
   async convert(request: EngineRequest): Promise<ProcessEnding> {
     this.loaded.add(request.route.engine);
     const folder = path.join(this.#folder, 'conversion');

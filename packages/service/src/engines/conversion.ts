@@ -54,7 +54,7 @@ export function choosePages(pages: string | undefined, count: number): number[] 
 export const conversionRequestSchema = z.object({
   route: z.object({ engine: z.string(), reader: z.string(), writer: z.string() }),
   inputPath: z.string(),
-  /** Where the process writes the output; on disk when it answers. */
+  /** Where the process writes the output; fsynced before it answers. */
   outputPath: z.string(),
   /** Name of the source without its extension; becomes the title of a document that has none. */
   title: z.string(),
@@ -65,7 +65,7 @@ export const conversionRequestSchema = z.object({
 });
 export type EngineRequest = Readonly<z.infer<typeof conversionRequestSchema>>;
 
-/** Warning names, each with how to resolve it. */
+/** Advice on how to resolve each warning, by its name. */
 export type Warnings = Record<string, string>;
 
 /** Merges warnings; different messages under one name are joined. */

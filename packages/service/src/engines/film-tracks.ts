@@ -135,7 +135,7 @@ export function trackName({ index, codec_type: type, codec_name: codec, tags, di
 
 const told = /^(title|artist|album|album_artist|composer|date|genre|track|comment|description|lyrics|copyright)$/i;
 
-/** Names of the tags of a file whose values are missing, under any name, from a file that was made of it. */
+/** Names of the tags of `from` whose values `to` lacks under any name. */
 export function lostTags(from: Film, to: Film): string[] {
   const { tags: ofSound = {} } = from.streams.find(({ codec_type: type }) => type === 'audio') ?? {};
   const kept = new Set([to.format, ...to.streams].flatMap(({ tags }) => Object.values(tags)));

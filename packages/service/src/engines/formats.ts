@@ -14,7 +14,7 @@ type Route = EngineRequest['route'];
 /** The conversion of a generated one-word file. */
 export type Word = Omit<EngineRequest, 'inputPath' | 'outputPath' | 'timeoutMs'>;
 
-/** A family of formats of an engine, and the needs of it that are missing on this machine. */
+/** A family of formats of an engine, with those of its needs that are missing on this machine. */
 type Lane = ReturnType<typeof lanesOf>[number];
 
 interface CatalogOptions {

@@ -1,7 +1,7 @@
 import { saidByStyle, stylesOf } from './open-styles';
 import { attributeOf } from './xml';
 
-/** Removes what nobody sees from documents: shapes of slides, and texts of OpenDocument. */
+/** Removes invisible parts of documents: shapes of slides, and texts of OpenDocument. */
 
 const shapes =
   /<(\/?)p:(?:sp|pic|graphicFrame|cxnSp|grpSp)(?=[\s>])[^<>]*>|<p:cNvPr\s(?:[^<>]*?\s)?hidden="(?:1|true)"/g;

@@ -6,7 +6,7 @@ import { attributeOf } from './xml';
 const element =
   /<(table:table|table:table-row|table:table-column|style:style|style:table-properties)(?=[\s/>])([^>]*)>/g;
 
-/** Marks what the file hides in the book. Rows and columns that repeat to the end of a sheet count as far as there are cells. */
+/** Marks in the book the parts that its file hides. Rows and columns that repeat to the end of a sheet count as far as there are cells. */
 export function readHidden(content: string, book: WorkBook): void {
   const hiddenStyles = new Set<string>();
   let style = '';

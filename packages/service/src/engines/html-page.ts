@@ -4,7 +4,7 @@ import { withWholeTables } from './html-tables';
 import { hasWords } from './words';
 import { decodeXml } from './xml';
 
-/** What a browser shows of a page and pandoc drops: form values, embedded pages, and everything outside its main part. */
+/** Parts of a page that browsers show and pandoc drops: form values, embedded pages, and everything outside the main part. */
 
 /** Comments, scripts, styles and titles match as a whole, so that nothing inside them is taken for an element. */
 const part =

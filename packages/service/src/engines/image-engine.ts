@@ -91,7 +91,7 @@ async function measuredValues(source: Sharp, { depth, channels, space }: Metadat
   return { factor, offset: -min * factor, warnings };
 }
 
-/** Keeps what matters in print besides the pixels: physical size, colour profile, bit depth, and the data of the camera. */
+/** Keeps what matters in print besides the pixels: physical size, colour profile, bit depth, and camera data. */
 function withProperties(
   image: Sharp,
   { route: { reader, writer }, parameters }: EngineRequest,

@@ -34,7 +34,7 @@ const entries: typeof definitions = [
   ['cvdoubleitem cvcomputer', String.raw`[5][]{\par \textbf{#2} #3\par \textbf{#4} #5\par}`],
   ['cventry', String.raw`[7][]{\par #2 \textbf{#3} \emph{#4} #5 #6\par #7\par}`],
 ];
-/** The same for the class letter, which shows what was declared before at its opening and closing. */
+/** The same for the class letter, whose opening and closing print what earlier commands declare. */
 const letters: typeof definitions = [
   ['sender sign sent', '{}'],
   ['date', String.raw`[1]{\renewcommand\sent{#1}}`],
@@ -58,7 +58,7 @@ const verbatim = [
   String.raw`\\begin\{lstlisting\}\s*(${option})?[^]*?(?:\\end\{lstlisting\}|$)`,
 ].join('|');
 
-/** What is rewritten here, from columns to labels, and what is skipped whole. */
+/** Constructs that are rewritten here, from columns to labels, and those that are skipped whole. */
 const part = new RegExp(
   [
     verbatim,

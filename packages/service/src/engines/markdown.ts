@@ -4,8 +4,8 @@ import { describeMedia } from './office-pictures';
 import { firstOf, isNode, type Node, type PandocRun, part, rewrite } from './pandoc-document';
 
 /**
- * Markdown with its HTML replaced by what that shows. A file `.md` is read as on GitHub: metadata only at the very beginning, and
- * formulas only in blocks (```` ```math ````), because text between dollar signs is mostly money.
+ * Replaces HTML in Markdown by its visible content. A file `.md` is read as on GitHub: metadata only at the very beginning, and formulas
+ * only in blocks (```` ```math ````), because text between dollar signs is mostly money.
  */
 
 type Run = (run: PandocRun) => Promise<Converted>;

@@ -9,7 +9,7 @@ export interface NumberFormats {
 /** Parts of a format that are no letters for a date or a time. */
 const aside = /"[^"]*"|\\.|General|\[(?!h+\]|m+\]|s+\])[^\]]*\]/gi;
 
-/** Avoids what the library loses: digits before a hyphen between placeholders, a unit behind `General`, and the grouping of lakhs. */
+/** Works around gaps of the library: digits before a hyphen between placeholders, a unit behind `General`, and the grouping of lakhs. */
 function readableFormat(format: string): string {
   const hyphenated = format.replace(/"[^"]*"|(?<=[0#?])-(?=[0#?])/g, (sign) => (sign === '-' ? '\\-' : sign));
   return hyphenated.replace(/^General(?=[^;]+$)/, '""$&').replace(/#?#,##,##(?=[#0])/, '#,##');
@@ -17,7 +17,7 @@ function readableFormat(format: string): string {
 
 /**
  * Formats numbers as programs do. The library rounds 2.675, which is a little less in binary, to 2.67; programs round the 15 digits that
- * they show, to 2.68: one more last bit gives the same, and changes no other number. The library also shows negative times as days long
+ * they show, to 2.68. Adding a last bit gives the same, and changes no other number. The library also shows negative times as days long
  * ago, and letters for East Asian eras and weekdays literally.
  */
 export function showAsPrograms({ Workbook }: WorkBook, cells: readonly CellObject[], formats: NumberFormats): void {

@@ -83,7 +83,7 @@ interface OfficeFile {
   readonly file: string;
 }
 
-/** Warnings for what the result lacks. An old format can be checked only through a newer one, for which a slow file leaves no time. */
+/** Warnings for losses. An old format can be checked only through a newer one, for which a slow file has no time. */
 async function describeResult(
   request: EngineRequest,
   source: OfficeFile,
@@ -114,7 +114,7 @@ async function putRight({ format, file }: OfficeFile, to: string): Promise<boole
 
 const newerFormats: Readonly<Record<string, string>> = { doc: 'docx', ppt: 'pptx', xls: 'xlsx' };
 
-/** The file in the newer format of its kind, or as it is if there is none or if that is `atHand` already. */
+/** The file in the newer format of its kind; unchanged if there is none, or if that is `atHand` already. */
 async function newerOf(request: EngineRequest, old: OfficeFile, atHand?: string): Promise<OfficeFile> {
   const isChanged = /pdf|txt/.test(atHand ?? '') && old.format === 'rtf' && hasChanges(await readFile(old.file));
   const format = isChanged ? 'docx' : newerFormats[old.format];

@@ -11,7 +11,7 @@ import { hasWords } from './words';
 import { attributeOf, decodeXml } from './xml';
 import { withUsualNames } from './xml-names';
 
-/** What office files contain, in text and in countable parts, whichever engine reads them. */
+/** Reads what office files contain, as text and as countable parts, whichever engine converts them. */
 
 const nothing = {
   /** Text of a document with its notes and text boxes, or of the visible slides. Undefined: not known for this format. */
@@ -35,7 +35,7 @@ const nothing = {
   drawingCount: 0,
   /** Charts of the Office 2016 kinds (waterfall, funnel, treemap) without a fallback picture, which is all that LibreOffice draws. */
   undrawnCount: 0,
-  /** Text of diagrams; a program may draw none of it. */
+  /** Text of diagrams, which a program may not draw. */
   diagrams: '',
   /** Text of each equation without a replacement picture. */
   equations: [] as readonly string[],

@@ -139,9 +139,7 @@ export function embedImages(
   return { json: JSON.stringify(embed(JSON.parse(json))), missing };
 }
 
-/**
- * A copy with the results of `replace` in place of the parts for which it returns one; `replace` has to descend into these parts itself.
- */
+/** A copy with the results of `replace` in place of the parts that it returns one for; `replace` descends into these itself. */
 export function rewrite(value: unknown, replace: (part: unknown) => unknown): unknown {
   const replaced = replace(value);
   if (replaced !== undefined) return replaced;
@@ -184,7 +182,7 @@ export interface Table {
 
 export const pageWriters: ReadonlySet<string> = new Set(['html4', 'html5']);
 
-/** Limits for one document, because of the timeout: pandoc needs some 45 s for so many cells, an HTML page a few seconds. */
+/** Limits for one document, because of the timeout: pandoc takes some 45 s for `maxCells`; HTML pages take a few seconds. */
 const maxCells = 50_000;
 const maxCellsOfPage = 500_000;
 const maxLetters = 50_000_000;

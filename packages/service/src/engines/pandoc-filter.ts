@@ -6,7 +6,7 @@ import { numberMark } from './rtf-text';
 const withoutCaptions = /^(asciidoc|beamer|fb2|latex|ms|pptx|rst)$/;
 const withoutAnyCaptions = /^(jira|mediawiki|plain|vimdoc|xwiki)$/;
 const withoutTableCaptions = /^(djot|jira|muse|tei|xwiki)$/;
-/** When (in Lua) a cell has no room for blocks: always, with so many columns, or if it holds a table. */
+/** When (in Lua) a writer cannot put blocks into a cell: always, beyond a number of columns, or if it holds a table. */
 const flatWhen: readonly [writers: RegExp, when: string][] = [
   [/^(bbcode|vimdoc)$/, 'true'],
   [/^(plain|ansi)$/, '#each.colspecs > 9'],
@@ -20,7 +20,7 @@ const withoutHead =
 const withoutAbstract = /^(ansi|djot|docbook\d?|man|muse|opml|plain|revealjs|rtf|slidy|tei|texinfo)$/;
 const withoutSubtitle = /^(asciidoc|djot|fb2|man|ms|opml|org|plain|rtf|tei|texinfo|vimdoc)$/;
 const withoutDate = /^(jats(_\w+)?|opml|vimdoc)$/;
-/** Writers that show the head of a document only below a title, and what they drop without one. */
+/** Writers that show the head of a document only below a title, and the parts of it that they drop without one. */
 const besideTitle: readonly [writers: RegExp, names: readonly string[]][] = [
   [/^html[45]$/, ['subtitle', 'author', 'date', 'abstract']],
   [/^(revealjs|slidy)$/, ['subtitle', 'author', 'date']],

@@ -7,9 +7,8 @@ const usualHeap = '-A4m\0';
 let pandoc: Promise<typeof Pandoc> | undefined;
 
 /**
- * pandoc, loaded once. Its package asks for a heap of 64 MiB (`-H64m`), and V8 takes the growth of such a large WebAssembly memory for
- * memory pressure and marks its own heap, so that the first hundred conversions of a process took twice as long. pandoc's default is 4
- * MiB.
+ * pandoc, loaded once. Its package asks for a heap of 64 MiB (`-H64m`), whose growth V8 takes for memory pressure, so that it marks its
+ * own heap: the first hundred conversions of a process took twice as long. pandoc's default is 4 MiB.
  */
 export function loadPandoc(): Promise<typeof Pandoc> {
   return (pandoc ??= startPandoc());

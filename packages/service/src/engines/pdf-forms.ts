@@ -50,7 +50,7 @@ export function describeForms(document: PDFiumDocument, numbers: readonly number
   return warnings;
 }
 
-/** Warns about what is in no picture or text of the pages: comments that open when they are touched, and attached files. */
+/** Warns about contents outside the pages, and so outside their pictures and text: pop-up comments and attached files. */
 export function describeAttached(document: PDFiumDocument, numbers: readonly number[]): Warnings {
   const warnings: Warnings = {};
   const { pdfium, file } = pdfiumOf(document.getPage(0));

@@ -45,8 +45,8 @@ const unknownLetters = /\ufffd/g;
 const noLetter = /(?![\t\n\r])[\p{Cc}\ufffe\uffff]/u;
 
 /**
- * The text of a page, with spaces for letters that are not `isSeen` by their index. PDFium's own function drops as many letters at the
- * end as there are unknown ones before.
+ * The text of a page, with spaces in place of letters that `isSeen` (by their index) rejects. PDFium's own function drops as many letters
+ * at the end as there are unknown ones before.
  */
 export function textOfPage(page: PDFiumPage, isSeen: (text: number, letter: number) => boolean = () => true): string {
   const { pdfium, handle } = pdfiumOf(page);

@@ -21,7 +21,7 @@ export const programs = {
   tesseract: { debian: 'tesseract-ocr', commands: ['tesseract'] },
 } as const satisfies Readonly<Record<string, Program>>;
 
-/** Where packages install programs. PATH is ignored: it depends on who started the service, and must not decide what that runs. */
+/** Where packages install programs. PATH depends on who started the service, so it must not decide which programs run. */
 const folders = ['/usr/local/bin', '/usr/bin', '/bin', '/opt/homebrew/bin'];
 
 const versionTimeoutMs = 10_000;
@@ -30,7 +30,7 @@ export function isHere(need: Need): boolean {
   return 'npm' in need ? packageFile(need.npm) !== undefined : findProgram(need) !== undefined;
 }
 
-/** The path of a program, links followed. */
+/** The path of a program, with links resolved. */
 export function findProgram({ commands, beside }: Program): string | undefined {
   for (const command of commands) {
     for (const folder of folders) {

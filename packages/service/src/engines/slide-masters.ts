@@ -1,7 +1,7 @@
 import { textOfPart } from './archive';
 import { relationsOf } from './relations';
 
-/** What slides show of their layouts and masters: all but placeholders, whose text is that of each slide. */
+/** Slides show everything of their layouts and masters except placeholders, whose text is that of each slide. */
 
 const placeholder = /<p:sp(?=[\s>])(?:(?!<\/p:sp>)[^])*?<p:ph(?=[\s/>])[^]*?<\/p:sp>/g;
 /** A slide hides its layout and master with this, and a layout its master. */

@@ -99,7 +99,7 @@ function withEscapes(xml: string): string {
   return xml.search(letterCode) === -1 ? xml : xml.replace(/>[^<]+/g, escapeCodes);
 }
 
-/** The whole spreadsheet, with warnings for what the file contains and cannot be read here. */
+/** The whole spreadsheet, with warnings for contents that cannot be read here. */
 export async function readBook(
   input: Buffer,
   type: BookType,
@@ -308,7 +308,7 @@ function linkOf({ l: link }: CellObject): string | undefined {
 /** A format that files reference by number only, and that every locale writes differently. */
 const ambiguousFormat = 'm/d/yy h:mm';
 
-/** What a spreadsheet program shows, but never less than the file holds: all digits, and the formula if its result is missing. */
+/** The text that a spreadsheet program shows, but never less than the file holds: all digits, and the formula if its result is missing. */
 export function textOfCell({ t, v, w = '', z, f }: CellObject): string {
   if (t === 'z') return f === undefined ? '' : `=${f}`;
   if (t === 's' && typeof v === 'string') return v;

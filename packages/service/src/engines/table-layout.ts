@@ -180,7 +180,7 @@ function widthGiven(column: unknown, room: number): number | undefined {
   return isNode(width) && typeof width.c === 'number' && width.c > 0 ? width.c * room : undefined;
 }
 
-/** Every column gets room for its longest word; the rest is shared in proportion to what its longest line needs beyond that. */
+/** Every column gets room for its longest word; the rest is shared in proportion to the extra width of the longest lines. */
 function share(extents: readonly Extent[], { size, inset }: Setting, room: number): number[] {
   const least = extents.map(({ min }) => min * size + 2 * inset);
   const left = room - sum(least);

@@ -203,7 +203,7 @@ export class ServiceFiles {
     this.#count(file, (this.#bytes.get(file) ?? 0) + bytes);
   }
 
-  /** @throws TaskError unless so many more bytes fit into the limit and on the disk. */
+  /** @throws TaskError unless this many more bytes fit into the limit and on the disk. */
   async #requireRoom(bytes: number): Promise<void> {
     this.#requireUnder(this.#totalBytes + bytes);
     const { bavail, bsize } = await statfs(this.#uploads);

@@ -154,7 +154,7 @@ async function downloadUrlGet(request: Asked<'dependentTask'>, context: ServiceC
       'content-type': /[/+]json\b/.test(mediaType) ? 'application/octet-stream' : mediaType,
       'content-length': converted.fileSize ?? 0,
       'content-disposition': contentDisposition(converted.fileName ?? converted.id),
-      // No browser may run what is in the file as a page of this service.
+      // No browser may run the file as a page of this service.
       'x-content-type-options': 'nosniff',
       'cache-control': 'no-store',
     },

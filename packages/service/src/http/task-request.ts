@@ -159,8 +159,8 @@ export function newTaskOf({ app, endpoint, payload, data }: AnyRequest) {
 }
 
 /**
- * A task that ends with its own request: monitoring, questions about formats, and refusals. Most requests are polls, and V8 takes a
- * microsecond for each property behind a spread.
+ * A task that ends with its own request: monitoring, questions about formats, and refusals. Spreads come last, because V8 takes a
+ * microsecond for each property behind one, and most requests are polls.
  */
 export function endedTask(request: AnyRequest, result: string, errorCode: KnownErrorCode | null = null) {
   const now = Date.now();

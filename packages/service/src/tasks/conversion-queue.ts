@@ -45,7 +45,7 @@ interface QueueOptions {
 
 /**
  * The accepted conversions, first come, first served; a retry comes last. The database is the source of truth: a task is stored before it
- * is queued, its output is on disk before it is marked as completed, and what a dead process left unfinished runs again.
+ * is queued, its output is on disk before it is marked as completed, and unfinished tasks of a dead process run again.
  */
 export class ConversionQueue {
   readonly #waiting: Turn[] = [];
@@ -56,7 +56,7 @@ export class ConversionQueue {
 
   constructor(private readonly options: QueueOptions) {}
 
-  /** Queues what an earlier process accepted and did not complete; returns the number of these tasks. */
+  /** Queues the tasks that an earlier process accepted and did not complete; returns their number. */
   recover(): number {
     const unfinished = this.options.store.listUnfinished();
     for (const id of unfinished) this.enqueue(id);

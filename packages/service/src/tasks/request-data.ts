@@ -117,8 +117,8 @@ function requireShallow(json: string, maxDepth: number): void {
 }
 
 /**
- * Which code of the document says what is wrong with a request. The document names the codes and leaves open which mistake
- * gets which; this table decides it, for every endpoint alike:
+ * The error code for each kind of mistake in a request. The document names the codes and leaves open which mistake gets which; this
+ * table decides that, for every endpoint alike:
  *
  * | Mistake | Examples |
  * |---|---|
@@ -127,8 +127,8 @@ function requireShallow(json: string, maxDepth: number): void {
  * | wrongType | `data` that is JSON but no object, sent twice, or sent as a file; `file` sent as text; a number where a string belongs, in a list too; `null` |
  * | wrongValue | `app` or `connector` that is no UUID; `mode: "later"`; `include: ["everything"]`; an empty format name |
  *
- * Fields are looked at first, then data keys and parameters in the order of the schema, unknown ones last. After that come
- * the app (INVALID_CREDENTIAL), the callback, and what the endpoint itself asks for.
+ * Fields are checked first, then data keys and parameters in the order of the schema, unknown ones last; then the app
+ * (INVALID_CREDENTIAL), the callback, and the requirements of the endpoint itself.
  */
 const codes = {
   missing: {

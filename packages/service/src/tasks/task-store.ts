@@ -51,7 +51,7 @@ const maxRememberedLength = 16_384;
  * All tasks of all apps, with their vCredits. Every method is one transaction, committed when it returns. Reads are cached until they
  * change, which only this process can do: the data folder is locked.
  *
- * A task becomes completed in `insert` or in `complete` and nowhere else: what has to happen exactly once with it belongs there.
+ * A task becomes completed in `insert` or in `complete` and nowhere else: anything that must happen exactly once with it belongs there.
  */
 export class TaskStore {
   readonly #remembered = new Map<string, Task>();
@@ -243,7 +243,7 @@ export type CallbackDelivery = z.infer<typeof deliverySchema>;
 
 /**
  * The callbacks of completed tasks and the state of their delivery. A callback is added in the transaction that completes its task, so
- * that no crash can separate the two; the next process delivers what is pending after a crash.
+ * that no crash can separate the two; the next process delivers callbacks that are still pending.
  */
 export class CallbackStore {
   readonly #statements;

@@ -19,7 +19,7 @@ import {
 function authenticationError(code: string, authorization: string | undefined): Checks {
   return {
     [`${code} is answered with HTTP 403`]: async (session) => {
-      // Valid except for its authorization, so that a service that lets it pass cannot refuse it for another reason.
+      // Valid except for its authorization, so that a service that ignores that has no other reason to refuse it.
       const right = (await session.validRequests()).find(({ path }) => path === endpoints.taskResponse);
       const reply = await session.raw({ path: endpoints.taskResponse, body: right?.body(), authorization });
       if (isAccepted(reply)) throw new Undecided('task/response takes it, which is a breach of Authentication');

@@ -101,7 +101,7 @@ export class FormatCatalog {
     });
   }
 
-  /** All that convert the pair, with or without missing needs, in order of preference. */
+  /** The families that convert the pair, with or without missing needs, in order of preference. */
   lanesFor(input: FormatRow, output: FormatRow): Lane[] {
     return this.#lanes.filter(({ family }) => family.reads.has(input.name) && family.writes.has(output.name));
   }

@@ -43,7 +43,7 @@ export async function convertImage(request: EngineRequest, input: Buffer): Promi
   }
 }
 
-/** `failOn`: severity at which the decoder stops. Programs show a picture with mere warnings. */
+/** `failOn`: severity at which the decoder stops. Other programs show a picture despite mere warnings. */
 async function convertIf(failOn: 'warning' | 'error', request: EngineRequest, input: Buffer): Promise<Converted> {
   const sharp = await loadSharp();
   const { writer } = request.route;

@@ -166,7 +166,7 @@ export function describeCommands(reports: readonly Report[], beginsInLine: numbe
   return { ...warnings, COMMANDS_LOST: message };
 }
 
-/** Only `\fi` counts, because openings may also be reported inside a condition that pandoc has decided. */
+/** Counts only `\fi`: an opening inside a condition that pandoc has decided does not matter. */
 function describeConditions(told: readonly string[]): Warnings {
   const ends = told.filter((name) => name === '\\fi').length;
   if (ends === 0) return {};

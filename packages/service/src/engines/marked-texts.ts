@@ -5,7 +5,7 @@ import { decodeXml } from './xml';
 
 /** The words of XML documents and of the pages of books; pandoc skips elements that it does not know. */
 
-/** Parts without words, or with others in the result: CDATA is literal, formulas and drawings change, contents are generated. */
+/** Parts without words, or with others in the result: CDATA is literal, formulas and drawings change, tables of contents are generated. */
 const apart =
   /<!\[CDATA\[([^]*?)\]\]>|<!--[^]*?(?:-->|$)|<\?[^]*?\?>|<!DOCTYPE(?:[^[>]|\[[^\]]*\])*>|<((?:\w+:)?(?:math|tex-math|head|script|style|stylesheet|svg|binary|description|nav))(?=[\s>])[^]*?(?:<\/\2\s*>|$)/gi;
 /** References to notes, which are renumbered, and their numbers used as titles. */

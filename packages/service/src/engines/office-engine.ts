@@ -89,7 +89,7 @@ async function describeResult(
   source: OfficeFile,
   result: OfficeFile & { isSlow: boolean },
 ): Promise<Warnings> {
-  // RTF is copied even then, but only to accept the tracked changes in it.
+  // Even a slow RTF is copied, but only to accept the tracked changes in it.
   const told = result.isSlow && source.format !== 'rtf' ? source : await newerOf(request, source, result.format);
   const readable = { ...request, route: { ...request.route, reader: told.format } };
   const isCopy = told !== source;

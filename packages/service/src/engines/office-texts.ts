@@ -35,7 +35,7 @@ const nothing = {
   drawingCount: 0,
   /** Charts of the Office 2016 kinds (waterfall, funnel, treemap) without a fallback picture, which is all that LibreOffice draws. */
   undrawnCount: 0,
-  /** Text of diagrams, which a program may not draw. */
+  /** Text of diagrams, which programs do not always draw. */
   diagrams: '',
   /** Text of each equation without a replacement picture. */
   equations: [] as readonly string[],

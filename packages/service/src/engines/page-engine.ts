@@ -166,7 +166,7 @@ const messageSchema = z.object({
   error: z.object({ message: z.string() }).optional(),
 });
 
-/** Short path for Chromium's sockets, as it must be: the working folder, which is removed however the conversion ends. */
+/** Chromium's sockets need short paths, so they go to its working folder, which is removed however the conversion ends. */
 const shortPath = '/proc/self/cwd';
 
 function startBrowser(request: EngineRequest) {

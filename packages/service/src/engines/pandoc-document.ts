@@ -139,7 +139,7 @@ export function embedImages(
   return { json: JSON.stringify(embed(JSON.parse(json))), missing };
 }
 
-/** A copy with the results of `replace` in place of the parts that it returns one for; `replace` descends into these itself. */
+/** A copy with the results of `replace` in place of the parts that it returns one for; it must descend into these itself. */
 export function rewrite(value: unknown, replace: (part: unknown) => unknown): unknown {
   const replaced = replace(value);
   if (replaced !== undefined) return replaced;

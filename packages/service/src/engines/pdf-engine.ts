@@ -55,7 +55,10 @@ export async function convertToPdf(request: EngineRequest, input: Buffer): Promi
 /** Points and vowels of Hebrew and Arabic. */
 const points = /(?=[\u0591-\u06ed])\p{M}/gu;
 
-/** Points split the letters that are read back, and overlap them, so the text is checked in a copy without points, on the same lines. */
+/**
+ * Points split the letters that are read back, and overlap them, so a copy without points is checked instead, on the same lines. Words
+ * that it lacks are lost.
+ */
 async function checkSet(
   pdf: Uint8Array,
   text: string,

@@ -15,7 +15,7 @@ type FieldLimits = Pick<ServiceLimits, 'maxFormFields'>;
 
 export const multipart = 'multipart/form-data';
 
-/** The parsers produce the fields of a form; the limit of every body applies. */
+/** The parsers produce the fields of a form; the general limit of bodies applies. */
 export function addFormParsers(server: FastifyInstance, limits: FieldLimits): void {
   server.removeAllContentTypeParsers();
   server.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) => {

@@ -162,7 +162,7 @@ function mapLimits<Name extends string>(
   return Object.fromEntries(names.map((name) => [name, map(limits[name], name)])) as Record<Name, number>;
 }
 
-/** For messages. Large sizes are rounded up to whole MiB. */
+/** For messages, in MiB, KiB or bytes. Sizes beyond 10 MiB are rounded up to whole MiB. */
 export function showBytes(bytes: number): string {
   if (bytes % MiB === 0 || bytes > 10 * MiB) return `${Math.ceil(bytes / MiB)} MiB`;
   return bytes % 1024 === 0 ? `${bytes / 1024} KiB` : `${bytes} bytes`;

@@ -40,7 +40,7 @@ export function createServiceAddress(baseUrl: string) {
   };
 }
 
-/** The endpoint's path and nothing more: a storage host puts a file or a signature into the URL. */
+/** Exactly the endpoint's path: a storage host puts a file or a signature into the URL. */
 function namesDownloadEndpoint({ pathname, search }: URL): boolean {
   return search === '' && /^(\/v\d+)?\/download\/url\/get$/.test(pathname);
 }

@@ -12,7 +12,7 @@ interface RawAnswer {
   readonly httpStatus: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  /** To be called when the service refused the request's token; see `TokenSource.refused`. */
+  /** To be called if the service refused the token of the request; see `TokenSource.refused`. */
   readonly tokenRefused?: () => Promise<boolean>;
 }
 
@@ -67,7 +67,7 @@ export function findRefusal(answer: RawAnswer, json: unknown, quote: Quote): Con
   });
 }
 
-/** Seconds that RETRY-AFTER orders, where the status or the code says that it passes. */
+/** The wait that RETRY-AFTER orders, in seconds, if the status or the code is a temporary one. */
 export function orderedWait(httpStatus: number, headers: IncomingHttpHeaders, code = ''): number | undefined {
   const isPassing = httpStatus === 408 || httpStatus === 429 || httpStatus >= 500;
   return isPassing || lookUpErrorCode(code)?.class === 'rate' ? readRetryAfter(headers) : undefined;
@@ -109,7 +109,7 @@ function openTask({ entity, result }: TaskResponse): string | undefined {
 }
 
 function excerpt({ headers, text, httpStatus }: RawAnswer, quote: Quote): string {
-  // The service's own refusal has the document's shape.
+  // The service's own refusals have the document's shape.
   if (httpStatus === 413) {
     return '; something before the service, such as a proxy, limits the size of uploads: raise its limit (nginx: client_max_body_size)';
   }
@@ -150,7 +150,7 @@ export function readErrorObject(value: unknown): DocumentError | undefined {
   return { code: textOf(code), message: text };
 }
 
-/** Whether it has every key of a result (section "Result keys"), as a converted file hardly has. */
+/** Whether a value has every key of a result (section "Result keys"), which a converted file hardly has. */
 export function isTaskAnswer(answer: unknown): boolean {
   const keys = ['output', 'error', 'warning'];
   const result = record.safeParse(record.safeParse(answer).data?.['result']).data;

@@ -23,7 +23,7 @@ import { sendFile } from './upload';
 
 export type * from './conversion-api';
 
-/** What is asked for of a task. */
+/** The items to ask for of a task. */
 const whole: IncludeItem[] = ['entity', 'result'];
 
 /** A client for one app profile, with its own pool of keep-alive connections. Call `close` when done. */
@@ -64,8 +64,8 @@ export function openConversionApi(options: ConversionApiOptions): ConversionApi 
       const monitored = readOutput(answer, monitorOutputSchema);
       if (!monitored.entity && !monitored.result) throw unreadableShape(answer.raw, quote);
       const snapshot = readSnapshot(monitored, quote);
-      // Section "Entity keys": the id of the task is the connector that was asked about. Another's result would be delivered as ours.
-      // A UUID is the same in upper case.
+      // Section "Entity keys": the id of the task is the connector that was asked about; the result of another task must not be delivered
+      // as its own. A UUID is the same in upper case.
       const named = [snapshot.taskId, snapshot.connector].filter((each) => each !== undefined);
       if (named.length === 0 || named.some((each) => each.toLowerCase() === connector.toLowerCase())) return snapshot;
       const { endpoint, httpStatus } = answer.raw;

@@ -149,7 +149,7 @@ export class ServiceConnection {
     }
     permit.answered(readRateHeaders(answer.httpStatus, answer.headers));
     if (answer.httpStatus === 503) {
-      // Not of the document, so others are held back by it only for a while.
+      // A 503 is not part of the document, so it holds back other requests only for a while.
       const pauseSeconds = readRetryAfter(answer.headers) ?? 0;
       if (pauseSeconds > 0) this.#gate.block(endpoint, Math.min(pauseSeconds, longestHoldSeconds));
     }

@@ -40,7 +40,7 @@ export interface RequestTurn extends Turn {
   readonly answerByMs?: number | undefined;
 }
 
-/** What every request of a job takes. */
+/** Options of every request of a job. */
 export interface RequestOptions {
   readonly signal?: AbortSignal | undefined;
   readonly turn?: RequestTurn | undefined;
@@ -49,8 +49,8 @@ export interface RequestOptions {
 export interface ResultOptions extends RequestOptions {
   readonly ticket: DownloadTicket;
   /**
-   * Target format, with which the first bytes are compared: a page, an error, or nothing fails with UNREADABLE_RESPONSE.
-   * Default: only nothing does.
+   * Target format, against which the first bytes are checked: a page, an error or an empty body fails with UNREADABLE_RESPONSE. Default:
+   * only an empty body does.
    */
   readonly output?: string | undefined;
 }
@@ -126,7 +126,7 @@ export interface ConversionApi {
       output: string;
       /** Input format. Default: decided by the uploaded file's extension. */
       input?: string | undefined;
-      /** Beside the formats. */
+      /** Besides the formats. */
       parameters?: ConversionParameters | undefined;
       /** With `sync` the response waits for the conversion, limited only by `turn.answerByMs` if set. Default `async`. */
       mode?: 'async' | 'sync' | undefined;

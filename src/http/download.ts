@@ -14,13 +14,13 @@ import { checkedBytes, checkedEnd, isNoJson, problemOfEnd, problemOfResult } fro
 const endpoint = endpoints.downloadUrlGet;
 const maxRedirects = 5;
 
-/** As much as is stored at once: chunks that come one by one would take half as long again. */
+/** Reads ahead as much as is stored at once; passing on chunks one by one would take half as long again. */
 const aheadBytes = 512 * 1024;
 
 /** An error object is far smaller; a longer JSON body is the converted file. */
 const maxErrorBytes = 64 * 1024;
 
-/** Opens the byte stream of a converted file. Only the service is sent the token; redirects are followed without it. */
+/** Opens the byte stream of a converted file. Only the service gets the token; redirects are followed without it. */
 export async function openDownload(
   connection: ServiceConnection,
   { ticket, output, ...options }: ResultOptions,
@@ -92,7 +92,7 @@ async function readDownload(
   const refusalIn = (bytes: Buffer): ConversionApiError | undefined => {
     const json = parseJson(bytes.toString('utf8'));
     const error = findRefusal({ ...answer, endpoint, text: '' }, json, connection.quote);
-    // A result in JSON may have such keys of its own, and any result be of a type that its sender does not know.
+    // A JSON result may have such keys of its own, and a sender may not know the type of a result.
     const isOwn = !isJson(contentType) || (output?.startsWith('json') === true && !lookUpErrorCode(error?.code ?? ''));
     if (error) return isOwn && !isTaskAnswer(json) ? undefined : error;
     if (size !== undefined || !isJson(contentType) || !isNoJson(output) || !isObject(json)) return undefined;
@@ -109,14 +109,14 @@ async function readDownload(
 interface Expected {
   contentType: string | undefined;
   output: string | undefined;
-  /** The service has told the size. */
+  /** The service has stated the size. */
   isSized: boolean;
   size: number | undefined;
   origin: string;
   refusalIn: (bytes: Buffer) => ConversionApiError | undefined;
 }
 
-/** Fails before the first byte of what can't be the file, and at its end when it is not whole. */
+/** Fails before the first byte if the body cannot be the file, and at its end if it is incomplete. */
 async function* checkWhole(body: Readable, { origin, refusalIn, ...kind }: Expected): AsyncGenerator<Buffer> {
   const assertNo = (problem: string | undefined): void => {
     if (problem !== undefined) throw unreadableAnswer(endpoint, `${problem} (${origin})`, { httpStatus: 200 });
@@ -137,7 +137,7 @@ async function* checkWhole(body: Readable, { origin, refusalIn, ...kind }: Expec
   assertNo(problemOfEnd({ start, end: end.bytes(), bytes, ...kind }));
 }
 
-/** The last chunks of a stream, which together have at least so many bytes. */
+/** The last chunks of a stream, with at least this many bytes in all. */
 class LastBytes {
   private readonly chunks: Buffer[] = [];
   private length = 0;

@@ -1,4 +1,4 @@
-/** A client of one conversion service, without Temporal: one request for each call, rate limits obeyed, nothing repeated. */
+/** A client of one conversion service, without Temporal: one request per call, rate limits obeyed, no retries. */
 import type * as Client from './client';
 import type { ConversionApi, ConversionApiOptions } from './conversion-api';
 

@@ -14,7 +14,7 @@ export function textOf(value: unknown): string {
 }
 
 const maxQuotedLength = 500;
-/** How much of the text is looked at; it may be megabytes long. */
+/** Limit for the part of the text that is read; the text may be megabytes long. */
 const maxReadLength = 2000;
 /** The end of one of our callback URLs, nonce and signature, which a service may quote when it rejects the URL. */
 const callbackSignature = /\.[0-9a-f-]{36}\.[\w-]{43}/g;

@@ -1,11 +1,11 @@
-/** How a zip begins whose first entry has such a name. */
+/** The start of a zip whose first entry has such a name. */
 const zipOf = (names: string) => `PK\\x03\\x04[^]{26}(?:${names})`;
 const openDocument = zipOf('mimetype');
 const officeOpenXml = zipOf('\\[Content_Types\\]\\.xml|_rels/|docProps/|word/|xl/|ppt/');
 
 /**
- * What a result of a format begins with, as patterns; any format may also come as a zip of several files. Formats that are not here may
- * begin with anything.
+ * How results of a format begin, as patterns; any format may also come as a zip of several files. Formats that are not listed may begin
+ * with anything.
  */
 const starts = [
   ['7z', '7z\xbc\xaf'],
@@ -55,28 +55,27 @@ const plain = ['adoc', 'csv', 'md', 'org', 'rst', 'srt', 'tex', 'tsv', 'txt', 'v
 const prolog = '^(?:\\xef\\xbb\\xbf)?\\s*(?:<\\?xml[^>]*>\\s*)?(?:<!--[^]*?-->\\s*)*';
 const beginOfPage = new RegExp(`${prolog}<(?:!doctype\\s+html|html|head|body|h1|title|center)\\b`, 'i');
 const anyElement = new RegExp(`${prolog}<[a-z][a-z0-9-]*[\\s/>]`, 'i');
-/** What a store of objects answers in place of a file. */
+/** The error that an object store sends in place of a file. */
 const storeError = new RegExp(`${prolog}<Error>\\s*<Code>[^<]*</Code>\\s*<Message>`);
 const pageType = /^(?:text\/html|application\/xhtml\+xml)\b/i;
-/** How no text begins. Only what is sure: a text may be about GIF89a. */
+/** How no text begins. Only certain cases, because a text may be about GIF89a. */
 const binary = new RegExp(
   `^(?:\x89PNG\\r\\n|\xff\xd8\xff[\xdb\xe0-\xef]|GIF8[79]a[^]*\0|RIFF[^]{4}(?:WAVEfmt |WEBPVP8)|OggS\0|\xd0\xcf\x11\xe0|%PDF-\\d\\.\\d\\s[^]*\\d obj\\b|${openDocument}|${officeOpenXml})`,
 );
 
-/** Bytes that `problemOfResult` looks at. */
+/** Number of bytes that `problemOfResult` examines. */
 export const checkedBytes = 1_024;
 
 /**
- * Why the beginning of a body is not that of a converted file, as a proxy's page or nothing at all is not; undefined if
- * it may be one.
+ * Why the beginning of a body is not that of a converted file, but of a proxy's page, or empty; undefined if it may be one.
  *
- * @param result.output target format, `format` or `format-type`; undefined: unknown, so that anything but nothing is taken.
+ * @param result.output target format, `format` or `format-type`; undefined: unknown, so that anything but an empty body passes.
  */
 export function problemOfResult(result: {
   start: Buffer;
   contentType: string | undefined;
   output: string | undefined;
-  /** The service has told how many bytes there are. */
+  /** The service has stated the number of bytes. */
   isSized: boolean;
 }): string | undefined {
   const { start, contentType = '', output, isSized } = result;
@@ -92,7 +91,7 @@ export function problemOfResult(result: {
   const expected = signatures.get(format);
   const isPage = beginOfPage.test(text);
   if (!isPage && expected?.test(text)) return undefined;
-  // What something in between answers has hardly the size that the service has told.
+  // An answer from something in between hardly has the size that the service stated.
   const mayBePage = isPage || (isPlain && !isSized && anyElement.test(text));
   if ((isPage && expected) || (mayBePage && pageType.test(contentType))) {
     return `a web page came in place of the ${format} file`;
@@ -100,18 +99,18 @@ export function problemOfResult(result: {
   return expected && `what came does not begin like a ${format} file`;
 }
 
-/** Whether a result of this format is no JSON, or only if a text is about JSON. */
+/** Whether a result of this format is not JSON; a text may still be about JSON. */
 export function isNoJson(output: string | undefined): boolean {
   const format = formatOf(output);
   return markup.includes(format) || plain.includes(format);
 }
 
-/** `txt` of `txt-markdown`; empty: unknown. */
+/** `txt` of `txt-markdown`; empty if unknown. */
 export function formatOf(output: string | undefined): string {
   return output?.toLowerCase().split('-')[0] ?? '';
 }
 
-/** Bytes at the end that `problemOfEnd` looks at: a zip may end with a comment of 64 KB. */
+/** Number of bytes at the end that `problemOfEnd` examines: a zip may end with a comment of 64 KB. */
 export const checkedEnd = 66_000;
 
 const mainParts = new Map(
@@ -119,7 +118,7 @@ const mainParts = new Map(
     .map((line) => line.split(' '))
     .flatMap((family) => family.map((format) => [format, family.at(-1)] as const)),
 );
-/** What a result ends with that begins so, but for blanks: not what its parts end with. */
+/** How results with these beginnings end, except for blanks; chosen so that a part of a result does not match. */
 const ends: readonly [formats: readonly string[], begin: RegExp, last: RegExp][] = [
   [['pdf'], /%PDF-/, /%%EOF/],
   [['png'], /^\x89PNG/, /IEND/],
@@ -131,14 +130,14 @@ const ends: readonly [formats: readonly string[], begin: RegExp, last: RegExp][]
   [['rtf'], /^\s*\{\\rtf/, /\}$/],
   [['fb2', 'svg', 'xhtml', 'xml'], /^(?:\xef\xbb\xbf)?\s*<\?xml\b/, />$/],
 ];
-/** How far from the end that may be. */
+/** Number of last bytes that must hold it. */
 const lastBytes = 1_024;
-/** Where the beginning of a format says how many bytes there are, and how many more. Who writes it to a pipe does not know it. */
+/** Where the beginning of a format states its size, and how many bytes that leaves out. Programs that write to a pipe cannot state it. */
 const sizes: readonly [begin: RegExp, at: number, more: number][] = [
   [/^RIFF(?!\xff{4})[^]{4}(WAVE|WEBP)/, 4, 8],
   [/^BM[^]{12}/, 2, 0],
 ];
-/** What the first file in an OpenDocument or EPUB names, as it begins. */
+/** Beginnings of the media type that the first file in an OpenDocument or EPUB names. */
 const mediaTypes = new Map([
   ['epub', 'application/epub+zip'],
   ['odg', 'application/vnd.oasis.opendocument.graphics'],
@@ -147,14 +146,14 @@ const mediaTypes = new Map([
   ['odt', 'application/vnd.oasis.opendocument.text'],
 ]);
 const mediaType = new RegExp(`^${openDocument}(application/[\\w.+-]+)`);
-/** In the directory of a zip, which is its end. */
+/** An entry of the directory at the end of a zip. */
 const listed = 'PK\x01\x02';
 const mainPart = new RegExp(`${listed}[^]{42}(word/document|ppt/presentation|xl/workbook)\\.`);
 
 /**
- * Why a body is not whole, or is that of another office format, by its end; undefined if nothing tells.
+ * Why the end of a body shows that it is incomplete, or of another office format; undefined if it shows neither.
  *
- * @param result.isSized the service has told how many bytes there are, and they came.
+ * @param result.isSized the service has stated the number of bytes, and they came.
  */
 export function problemOfEnd(result: {
   start: Buffer;
@@ -182,7 +181,7 @@ export function problemOfEnd(result: {
   return `what came is no ${format} file: it holds ${part}`;
 }
 
-/** The end without blanks behind it. */
+/** The end without trailing blanks. */
 function lastOf(end: Buffer): string {
   let length = end.length;
   while (length > 0 && blanks.has(end[length - 1])) length -= 1;
@@ -191,7 +190,7 @@ function lastOf(end: Buffer): string {
 
 const blanks = new Set<number | undefined>(Buffer.from('\0\t\n\r '));
 
-/** A zip that another holds has such an end too, and more behind it than its comment. */
+/** A zip inside another has such an end too, but more than its comment follows. */
 function hasZipEnd(end: Buffer): boolean {
   for (let at = end.lastIndexOf('PK\x05\x06'); at !== -1; at = at === 0 ? -1 : end.lastIndexOf('PK\x05\x06', at - 1)) {
     const after = at + 22;

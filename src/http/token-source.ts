@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { systemErrorCode, whyUnreadable } from '../messages/system-error';
 import { readSetting } from '../storage/replace-file';
 
-/** The token of one request. Its version stands for it where its text must not be. */
+/** The token of one request. Its version stands for it where its text must not appear. */
 export interface IssuedToken {
   readonly text: string;
   readonly version: number;
@@ -12,13 +12,13 @@ export interface IssuedToken {
 export interface TokenSource {
   /** @throws TokenUnreadableError when no token could be read yet. */
   current(): Promise<IssuedToken>;
-  /** Tells of a token that the service refused; resolves to whether a later request may send another one. */
+  /** Reports a token that the service refused; resolves to whether a later request may send another one. */
   refused(version: number): Promise<boolean>;
-  /** The latest tokens, to be hidden in what the service answers. */
+  /** The latest tokens, to be masked in quoted answers. */
   readonly known: readonly string[];
 }
 
-/** A file or a function gives no token that a request can carry. The message never holds one. */
+/** A file or a function yields no token that a request can carry. The message never contains one. */
 export class TokenUnreadableError extends Error {
   override readonly name = 'TokenUnreadableError';
 }
@@ -37,9 +37,9 @@ interface TokenOrigin {
 const settlesWithinMs = 1_000;
 /** Refusals within this time share one call of `read`, however many requests a service refuses. */
 const askAgainMs = 1_000;
-/** The same after a call that gave another token: a function that always does would have refusals repeated without end. */
+/** The same after a call that gave another token, or a function that always does would have refusals repeated without end. */
 const renewAgainMs = 30_000;
-/** What waits for a call can't be cancelled, and a worker can't end. */
+/** Callers that wait for `read` cannot be cancelled, and would keep a worker from ending. */
 const readWithinMs = 30_000;
 /** A service may still quote a token of earlier requests. */
 const knownAtMost = 8;
@@ -93,7 +93,7 @@ export class RereadToken implements TokenSource {
 
   async #readOnce(): Promise<IssuedToken> {
     try {
-      // Before the text: a change in between is seen by the next request.
+      // Read before the text, so that the next request notices a change in between.
       const { stamp } = await this.#look();
       const given: unknown = await inTime(this.origin.read());
       const text = typeof given === 'string' ? given.trim() : '';
@@ -141,7 +141,7 @@ async function inTime<T>(reading: T | Promise<T>): Promise<T> {
   return Promise.race([reading, late]).finally(() => clearTimeout(timer));
 }
 
-/** @throws an error whose message names the file and never holds what is in it. */
+/** @throws an error that names the file, but never its contents. */
 export async function readTokenFile(file: string): Promise<string> {
   try {
     return await readSetting(file);

@@ -9,17 +9,17 @@ import { Reply } from './reply';
 import type { SampleFile } from './target';
 import { Undecided } from './verdict';
 
-/** Raw HTTP: our own client, which forgives some mistakes, is not involved. */
+/** Raw HTTP, because our own client forgives some mistakes. */
 
 export interface RawRequest {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD' | 'OPTIONS';
-  /** Below the base URL, without a slash in front. */
+  /** Relative to the base URL, without a leading slash. */
   readonly path: string;
   /** Undefined: no Authorization header. */
   readonly authorization: string | undefined;
   readonly body?: FormData | URLSearchParams | string | undefined;
   readonly contentType?: string;
-  /** Send now, and take a 429 for the answer. */
+  /** Does not wait for the rate limit; a 429 is then the answer. */
   readonly unpaced?: boolean;
 }
 
@@ -56,7 +56,7 @@ export class RawHttp {
     }
   }
 
-  /** Ends requests and waits in progress. */
+  /** Aborts requests and waits in flight. */
   close(): Promise<void> {
     this.#closing.abort();
     return this.#agent.destroy();
@@ -108,18 +108,18 @@ export function createForm(data: string | undefined, file?: SampleFile): FormDat
 
 const rawTimeoutMs = 20_000;
 
-/** Sends a head of HTTP/1.1 that no library would send, and reads the answer. */
+/** Sends an HTTP/1.1 head that no library would send, and reads the answer. */
 export async function exchangeRaw(
   baseUrl: string,
   makeHead: (target: { path: string; host: string }) => string,
 ): Promise<Reply> {
   const url = new URL(baseUrl);
   const { protocol, host, pathname } = url;
-  // A request whose own head is never sent: its connection, and its parser for the answer.
+  // Used for its connection and its parser; its own head is never sent.
   const opened = (protocol === 'https:' ? https : http).request(url, { agent: false, timeout: rawTimeoutMs });
   opened.once('socket', (socket) => socket.write(makeHead({ path: pathname.replace(/\/$/, ''), host }), 'latin1'));
   opened.once('timeout', () => opened.destroy());
-  // Also of a connection that breaks when the answer is there.
+  // The connection may also break after the answer has arrived.
   opened.on('error', () => undefined);
   try {
     const [answer] = (await once(opened, 'response')) as [http.IncomingMessage];

@@ -36,7 +36,7 @@ export const rules: readonly Rule[] = [
   ...beyondRules,
 ].sort((a, b) => sections.indexOf(a.section) - sections.indexOf(b.section));
 
-/** Checks rules one after the other against a service; never rejects. Close the session when done. */
+/** Checks one rule; never rejects. Check the rules of a session one after the other, and close it when done. */
 export async function checkRule(rule: Rule, session: Session, target: Target): Promise<Outcome> {
   const { check, ...about } = rule;
   try {
@@ -48,7 +48,7 @@ export async function checkRule(rule: Rule, session: Session, target: Target): P
   }
 }
 
-/** Checks every rule against a service, one after the other; rules that were not checked when the signal came have no outcome. */
+/** Checks every rule against a service, one after the other; rules that were not checked before the signal have no outcome. */
 export async function runRules(
   target: Target,
   { onOutcome, signal }: { onOutcome?: (outcome: Outcome) => void; signal?: AbortSignal } = {},
@@ -71,7 +71,7 @@ export async function runRules(
   return outcomes;
 }
 
-/** Why no rule can be checked: the service does not answer, or does not know the app. Undefined when there is no such reason. */
+/** Why no rule can be checked: the service does not answer, or does not know the app. Undefined if nothing prevents it. */
 export async function findObstacle(target: Target): Promise<{ kind: 'service' | 'account'; why: string } | undefined> {
   const session = new Session(target);
   try {

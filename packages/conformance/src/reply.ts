@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 /** An answer as it came over the wire; reading from it assumes nothing about its shape. */
 export class Reply {
-  /** Undefined when the body is no JSON. Without secrets: what is cut for a message could end within one. */
+  /** Undefined if the body is not JSON. Secrets are masked first, because a message could cut one in two. */
   readonly json: unknown;
 
   constructor(
@@ -14,7 +14,7 @@ export class Reply {
     this.json = parseJson(hide(bytes.toString('utf8')));
   }
 
-  /** What stands at this path of the JSON body, such as `result.output`; undefined when nothing does. */
+  /** The value at this path of the JSON body, such as `result.output`; undefined if there is none. */
   at(path: string): unknown {
     return valueAt(this.json, path);
   }
@@ -24,12 +24,12 @@ export class Reply {
     return typeof value === 'string' ? value : undefined;
   }
 
-  /** The keys of the body, when it is an object. */
+  /** The keys of the body, if it is an object. */
   get keys(): readonly string[] {
     return isObject(this.json) ? Object.keys(this.json) : [];
   }
 
-  /** The code of the error of the request itself; at the top level where include leaves out the result. */
+  /** The error code of the request itself, which is at the top level if include leaves out the result. */
   get errorCode(): string | undefined {
     return this.text('result.error.code') ?? this.text('code');
   }
@@ -43,7 +43,7 @@ export class Reply {
     return Array.isArray(value) ? value[0] : value;
   }
 
-  /** `HTTP 200, {"result":...`. */
+  /** For example `HTTP 200, {"result":...`. */
   describe(): string {
     const body = this.json === undefined ? `${this.bytes.length} bytes that are no JSON` : JSON.stringify(this.json);
     return `HTTP ${this.status}, ${body.length > 200 ? `${body.slice(0, 197)}...` : body}`;

@@ -31,13 +31,13 @@ export const sections = [
 
 export type Section = (typeof sections)[number];
 
-/** The document, or beside it: pages around it, what a public client does or needs, or a conclusion from those. */
+/** Where a rule comes from: the document, the pages around it, what a public client does or needs, or a conclusion from those. */
 export type Source = `${'document' | 'page' | 'client' | 'inferred'}: ${string}`;
 
-/** Resolves when a rule holds; rejects with `RuleBroken`, or with `Undecided` when it could not be seen. */
+/** Resolves if a rule holds; rejects with `RuleBroken`, or with `Undecided` if it could not be observed. */
 export type Check = (session: Session) => Promise<void>;
 
-/** Rules by their sentences, as these have to hold. */
+/** Rules by their sentences, which state what has to hold. */
 export type Checks = Readonly<Record<string, Check | (Partial<Rule> & Pick<Rule, 'check'>)>>;
 
 /** One sentence that can be checked from outside. */
@@ -49,7 +49,7 @@ export interface Rule {
   readonly check: Check;
 }
 
-/** Rules with a source that is not that of the rules around them. */
+/** Rules with another source than the rules around them. */
 export function from(source: Source, checks: Readonly<Record<string, Check>>): Checks {
   return Object.fromEntries(Object.entries(checks).map(([sentence, check]) => [sentence, { source, check }]));
 }
@@ -59,7 +59,7 @@ export function inSection(section: Section, checks: Checks): Rule[] {
   return beyond(section, `document: ${section}`, checks);
 }
 
-/** Rules beside the document; those without a source of their own have the one given. */
+/** Rules beyond the document; `source` is that of rules without their own. */
 export function beyond(section: Section, source: Source, checks: Checks): Rule[] {
   return Object.entries(checks).map(([rule, given]) => {
     const more = typeof given === 'function' ? { check: given } : given;
@@ -69,7 +69,7 @@ export function beyond(section: Section, source: Source, checks: Checks): Rule[]
 
 export type Send = (session: Session, value: unknown) => Promise<Reply>;
 
-/** These values are refused when they are sent, each with an error of one of the codes before it. */
+/** Checks that each of these values is refused with one of the codes before it. */
 export function refuses(
   what: string,
   send: Send,

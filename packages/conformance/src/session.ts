@@ -43,7 +43,7 @@ export interface Started {
   readonly early: Reply;
 }
 
-/** A request that is right, and its answer; a body can be sent once. */
+/** A valid request and its answer. `body` is a function, because a body can be sent only once. */
 interface ValidRequest {
   readonly path: string;
   readonly body: () => FormData;
@@ -55,7 +55,7 @@ const overdueMs = 10_000;
 const pollMs = 100;
 const everything = ['entity', 'payload', 'result'];
 
-/** One run of the rules against a target. What several rules look at is done once. */
+/** One run of the rules against a target. Work that several rules need is done once. */
 export class Session {
   readonly own: Credentials;
   readonly #http: RawHttp;
@@ -74,7 +74,7 @@ export class Session {
     return this.#http.close();
   }
 
-  /** Whoever needs one asks first: without it the rule is skipped. */
+  /** @throws Undecided, so that the rule is skipped, if the target lacks the capability. */
   capability<Name extends Capability>(name: Name): Capabilities[Name] {
     const found = this.#capabilities[name];
     if (!found) throw new Undecided(`needs ${capabilityNames[name]}`);
@@ -86,7 +86,7 @@ export class Session {
     return this.#http.send({ authorization: bearer(this.own), ...asked });
   }
 
-  /** A task: a form with the field `data`, into which the App ID is put unless `data` has the key `app`. */
+  /** A task: a form with the field `data`, to which the App ID is added unless `data` has the key `app`. */
   post(path: string, data: Record<string, unknown>, { as = this.own, file, unpaced }: Asked = {}): Promise<Reply> {
     return this.#http.send({
       path,
@@ -104,19 +104,19 @@ export class Session {
     const reply = await this.upload(asked, { include: ['entity', 'result'] });
     const connector = isAccepted(reply) ? await this.#connectorOf(reply, asked.as) : undefined;
     if (connector !== undefined) return connector;
-    // That there is a connector is a rule, and what uploads of the own app answer.
+    // Uploads of the target's own app have a rule of their own, so their failure leaves this rule undecided.
     const Verdict = asked.as && !isAccepted(reply) ? RuleBroken : Undecided;
     throw new Verdict(`the upload that this rule begins with gave no connector: ${reply.describe()}`);
   }
 
-  /** The one that the service knows, if connector and id differ: that they are the same is a rule. */
+  /** If connector and id differ, which breaks another rule, the one that the service knows. */
   async #connectorOf(reply: Reply, as = this.own): Promise<string | undefined> {
     const [connector, id] = [reply.text('result.output.connector'), reply.text('entity.id')];
     if (connector === undefined || id === undefined || connector === id) return connector ?? id;
     return isAccepted(await this.post(endpoints.taskResponse, { connector }, { as })) ? connector : id;
   }
 
-  /** Submits a conversion of the uploaded sample, with these data keys beside or instead of those that it needs. */
+  /** Submits a conversion of the uploaded sample; `data` adds to or replaces the data keys that it needs. */
   async submit(data: Record<string, unknown>): Promise<Reply> {
     const connector = await this.uploaded();
     return this.post(endpoints.convertFile, { connector, parameters: { output: sampleOutput }, ...data });
@@ -139,21 +139,21 @@ export class Session {
     return this.#once('uploaded', () => this.uploadedConnector());
   }
 
-  /** What a task of each kind gave for the next one, where it gave something. */
+  /** The connector that a task of each kind gave for the next one, if any. */
   async connectors(): Promise<Record<'uploaded' | 'converted' | 'link', string | undefined>> {
     const [link] = await ifSeen(this.linked());
     const [[uploaded], [converted]] = [await ifSeen(this.uploaded()), await ifSeen(this.converted())];
     return { uploaded, converted: converted?.connector, link: link && (await this.#connectorOf(link)) };
   }
 
-  /** For every endpoint a request that it carries out, and its answer; without those that refuse it. */
+  /** A valid request for every endpoint, and its answer; without endpoints that refuse it. */
   async validRequests(): Promise<ValidRequest[]> {
     const accepted = (await this.#requests()).filter(({ reply }) => isAccepted(reply));
     if (accepted.length === 0) throw new Undecided('every endpoint refuses what is right');
     return accepted;
   }
 
-  /** Rules about an endpoint ask first: one that refuses what is right is told once. */
+  /** Rules about an endpoint call this first, so that only one of them reports that it refuses a valid request. */
   served(path: Endpoint): Promise<void> {
     return this.#once(`served ${path}`, async () => {
       for (const request of await this.#requests()) {
@@ -202,7 +202,7 @@ export class Session {
     return this.#once('attempted', () => this.convert());
   }
 
-  /** The same, for rules that look at a successful one. */
+  /** The same, for rules that examine a successful one. */
   async converted(): Promise<Conversion> {
     const conversion = await this.attempted();
     const { connector, reply } = conversion;
@@ -241,7 +241,7 @@ export class Session {
     return reply;
   }
 
-  /** A slow conversion in mode async: the answer to it, and an early look at its task; and one more, right behind it. */
+  /** Two slow conversions in mode async, one right behind the other, each with its answer and an early look at its task. */
   started(): Promise<Started & { second: Started }> {
     return this.#once('started', async () => {
       const connector = await this.uploadedConnector({ file: slowSample });
@@ -276,7 +276,7 @@ export class Session {
     throw new Undecided('no conversion was on hold: the service converts two at a time');
   }
 
-  /** Answers to what cannot be read as a request. */
+  /** Answers to requests that cannot be parsed. */
   unreadable(): Promise<[what: string, reply: Reply][]> {
     return this.#once('unreadable', async () => {
       const head = (line: string) => (target: { path: string; host: string }) =>
@@ -288,12 +288,12 @@ export class Session {
     });
   }
 
-  /** The slow conversion when it is over. */
+  /** The slow conversion after its end. */
   async finished(): Promise<Reply> {
     return this.polled().catch(tellNoMore);
   }
 
-  /** The same, for the rule that it gets there. */
+  /** The same, for the rule that it ends. */
   polled(): Promise<Reply> {
     return this.#run('finished', async () => {
       const { connector } = await this.started();
@@ -317,18 +317,18 @@ export class Session {
     });
   }
 
-  /** As `convert/status` has it, which may be seconds before the task is completed. */
+  /** According to `convert/status`, which may be seconds before the task is completed. */
   async #hasEnded(connector: string): Promise<boolean> {
     const reply = await this.post(endpoints.convertStatus, { connector });
     return ['successful', 'failed'].includes(reply.text('result.output.status') ?? '');
   }
 
-  /** `task/response`. */
+  /** Asks `task/response`. */
   monitor(connector: string, data: Record<string, unknown> = {}): Promise<Reply> {
     return this.post(endpoints.taskResponse, { connector, ...data });
   }
 
-  /** What the first rule that needs it sees fail, the others cannot see: one breach is told once. */
+  /** Runs once. If it fails, only the first rule that needs it fails and the others are undecided: one breach is reported once. */
   #once<Value>(name: string, run: () => Promise<Value>): Promise<Value> {
     const isFirst = !this.#done.has(name);
     const done = this.#run(name, run);

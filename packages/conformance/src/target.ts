@@ -1,6 +1,6 @@
 import { SecretSpellings } from 'temporal-file-conversion/messages';
 
-/** What the rules are checked against. */
+/** The service that the rules are checked against. */
 export interface Target extends Credentials {
   /** Without `/v1`; may carry a path prefix. */
   readonly baseUrl: string;
@@ -12,7 +12,7 @@ export interface Credentials {
   readonly token: string;
 }
 
-/** Accounts and settings that some rules need; without one its rules are skipped. */
+/** Accounts and settings that some rules need; without one, its rules are skipped. */
 export interface Capabilities {
   secondApp: Credentials;
   freePlanApp: Credentials;
@@ -26,27 +26,27 @@ export interface Capabilities {
     withdraw(): Promise<void>;
     restore(): Promise<void>;
   };
-  /** An app that may send so many `task/response` requests in a window of a few seconds. */
+  /** An app that may send only this many `task/response` requests in a window of a few seconds. */
   rateLimitedApp: Credentials & { readonly requests: number };
-  /** An app whose uploads expire after so many seconds. */
+  /** An app whose uploads expire after this many seconds. */
   shortUploadsApp: Credentials & { readonly seconds: number };
-  /** An app whose downloads expire after so many seconds. */
+  /** An app whose downloads expire after this many seconds. */
   shortDownloadsApp: Credentials & { readonly seconds: number };
-  /** An app that may upload so many bytes a file. */
+  /** An app whose uploads may have at most this many bytes. */
   smallUploadsApp: Credentials & { readonly maxBytes: number };
   callback: CallbackReceiver;
   unverifiedCallback: { readonly url: string };
-  /** Another version of the API that the service has, for example `v2`. */
+  /** Another API version of the service, for example `v2`. */
   otherVersion: { readonly segment: string };
-  /** Makes uploads fail at the service, until it is restored. */
+  /** Makes uploads fail at the service until it is restored. */
   serverFailure: { provoke(): Promise<void>; restore(): Promise<void> };
-  /** The free app of the service, with an endpoint that it may not use and so many conversions a day. */
+  /** The free app of the service, with an endpoint that it may not use and its number of conversions per day. */
   freeApp: Credentials & { readonly disabledEndpoint: string; readonly dailyConversions: number };
 }
 
 export type Capability = keyof Capabilities;
 
-/** What each capability is, to say why a rule was skipped. */
+/** Names of the capabilities, to say why a rule was skipped. */
 export const capabilityNames: Readonly<Record<Capability, string>> = {
   secondApp: 'a second app',
   freePlanApp: 'an app without a premium plan',
@@ -65,9 +65,9 @@ export const capabilityNames: Readonly<Record<Capability, string>> = {
 };
 
 export interface CallbackReceiver {
-  /** A URL that was not used before, for one task. */
+  /** A fresh URL, for one task. */
   createUrl(): string;
-  /** The request that came to this URL; rejects when none comes in time. */
+  /** The request that came to this URL; rejects if none comes in time. */
   received(url: string): Promise<{ readonly method: string; readonly body: string }>;
 }
 
@@ -86,7 +86,7 @@ const dot = Buffer.from(
   'base64',
 );
 
-/** Converts at once. */
+/** Converts quickly. */
 export const sample: SampleFile = { name: 'conformance.png', bytes: dot };
 export const sampleInput = 'png';
 export const sampleOutput = 'webp';
@@ -94,7 +94,7 @@ export const sampleOutput = 'webp';
 /** Has the extension of an image and ends in the middle of it. */
 export const brokenSample: SampleFile = { name: 'conformance-broken.png', bytes: dot.subarray(0, 40) };
 
-/** Keeps a converter busy for long enough that its task can be seen running. */
+/** Keeps a converter busy long enough for its task to be seen running. */
 export const slowSample: SampleFile = {
   name: 'conformance-slow.md',
   bytes: Buffer.from(
@@ -106,7 +106,7 @@ export const slowOutput = 'docx';
 /** A format in which the sample loses something: a JPEG has no transparency. */
 export const lossyOutput = 'jpg';
 
-/** A service may echo what it was sent; what is printed must not hold a secret. */
+/** A service may echo what it was sent, and printed text must not hold a secret. */
 export function withoutTokens(text: string, { token, capabilities = {} }: Target): string {
   const others = Object.values(capabilities satisfies Partial<Capabilities>).flatMap((capability) =>
     'token' in capability ? [capability.token] : [],

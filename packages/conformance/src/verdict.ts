@@ -12,7 +12,7 @@ export class Undecided extends Error {
   override readonly name = 'Undecided';
 }
 
-/** What a rule says to a value that is there, at least. */
+/** @throws RuleBroken unless the condition holds. */
 export function ensure(condition: boolean, message: string): asserts condition {
   if (!condition) throw new RuleBroken(message);
 }
@@ -29,7 +29,7 @@ export function ensureMatches(actual: unknown, pattern: RegExp, what: string): a
   ensure(typeof actual === 'string' && pattern.test(actual), `${what} is ${show(actual)}`);
 }
 
-/** Among entity, payload and result, `holder` has these and no others. */
+/** Of entity, payload and result, `holder` has exactly these. */
 export function ensureItems(holder: unknown, asked: readonly string[], what: string): void {
   const keys = isObject(holder) ? Object.keys(holder) : [];
   const [held, expected] = [keys, asked].map((some) => includeItems.filter((item) => some.includes(item)));
@@ -61,7 +61,7 @@ export function ensureAccepted(reply: Reply, asked: string): void {
   ensure(isAccepted(reply), `${asked}: ${reply.describe()}`);
 }
 
-/** Nothing in place of what could not be seen: the rule that it belongs to tells so. */
+/** Empty if the value could not be observed; the rule that it belongs to reports that. */
 export function ifSeen<Value>(seen: Promise<Value>): Promise<Value[]> {
   return seen.then(
     (value) => [value],

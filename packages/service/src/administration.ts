@@ -29,14 +29,14 @@ export type TaskRow = z.infer<typeof taskRowSchema>;
 export type ServiceAdministration = Awaited<ReturnType<typeof openAdministration>>;
 
 /**
- * What an operator does with a data folder, whether or not a service runs on it: SQLite lets both write, and the service notices
- * changed accounts. @throws SettingsFileError for a bad accounts file.
+ * An operator's access to a data folder, whether or not a service runs on it: SQLite lets both write, and the service notices changed
+ * accounts. @throws SettingsFileError for a bad accounts file.
  */
 export async function openAdministration(options: { dataDir: string; accountsFile?: string | undefined }) {
   const dataDir = path.resolve(options.dataDir);
   const accountsFile = options.accountsFile ?? path.join(dataDir, 'accounts.toml');
   const { app: embedded } = await ensureEmbeddedApp(dataDir);
-  // The first app that is added makes the file.
+  // The first app that is added creates the file.
   const accounts = await Accounts.open({ apps: [embedded], file: accountsFile, required: false, log: () => undefined });
   const db = openDatabase(path.join(dataDir, 'service.db'));
   const store = new TaskStore(db);
@@ -52,7 +52,7 @@ export async function openAdministration(options: { dataDir: string; accountsFil
     /** Null: unlimited. */
     setCredits: (appId: string, vcredits: number | null) => ledger.set(appId, vcredits),
     addCredits: (appId: string, vcredits: number) => ledger.add(appId, vcredits),
-    /** The newest first. */
+    /** Newest first. */
     listTasks: ({ appId, status, limit }: { appId?: string | undefined; status?: string | undefined; limit: number }) =>
       z.array(taskRowSchema).parse(
         db

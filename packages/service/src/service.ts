@@ -21,16 +21,16 @@ import { TaskStore } from './tasks/task-store';
 
 /** Where the service runs, for which apps, and with which limits. */
 export interface ConversionServiceOptions extends Partial<ServiceLimits> {
-  /** Folder of the database and the files; created when it is missing. One service at a time. */
+  /** Folder of the database and the files; created if missing. Only one service may use it at a time. */
   dataDir: string;
   /** Default 127.0.0.1. An address that other machines can reach needs `allowRemote` as well. */
   host?: string;
-  /** Default 0: a free one. */
+  /** Default 0: a free port. */
   port?: number;
   allowRemote?: boolean;
   /** Apps that may use the service, besides those of the accounts file. */
   apps: readonly ServiceApp[];
-  /** Names of the engines that may be used, the first choice for a pair of formats first. Default: all. See `docs/service/engines.md`. */
+  /** Names of the engines to use, in order of preference for a pair of formats. Default: all. See `docs/service/engines.md`. */
   engines?: readonly string[] | undefined;
   /** Must exist when it is named. Default: `accounts.toml` in `dataDir`, if there is one. See `docs/service/accounts.md`. */
   accountsFile?: string | undefined;
@@ -38,7 +38,7 @@ export interface ConversionServiceOptions extends Partial<ServiceLimits> {
   faultsFile?: string | undefined;
   /** Faults to inject, instead of those of a file. */
   faults?: FaultsOptions | undefined;
-  /** Names of the formats of a conversion that is about to come: what converts it is loaded while the service starts. Default: none. */
+  /** Formats of a conversion that is expected soon; its engine is loaded while the service starts. Default: none. */
   expects?: { input: string; output: string } | undefined;
   /** How responses are delivered to the URLs of the data key `callback`. */
   callbacks?: CallbackOptions;
@@ -48,14 +48,14 @@ export interface ConversionServiceOptions extends Partial<ServiceLimits> {
 }
 
 export interface ConversionService {
-  /** Base URL, without a slash at its end. */
+  /** Base URL, without a trailing slash. */
   url: string;
   port: number;
-  /** Reads the accounts file again now; a change is noticed within a second anyway. False: it is invalid, and nothing changed. */
+  /** Reads the accounts file now; changes are noticed within a second anyway. False: the file is invalid, and nothing changed. */
   reloadAccounts(): Promise<boolean>;
-  /** The same of the faults file. */
+  /** The same for the faults file. */
   reloadFaults(): Promise<boolean>;
-  /** Whether its database answers. */
+  /** Whether the database answers. */
   isUsable(): boolean;
   /** Lets requests in progress finish. Conversions in progress run again at the next start. */
   close(): Promise<void>;
@@ -67,8 +67,8 @@ const closeSweepMs = 20;
 const watchIntervalMs = 500;
 
 /**
- * A running conversion service: the server side of the document, on this machine. State is in `dataDir`; what was accepted
- * survives `kill -9` and continues at the next start. Rejects when the address, the folder or an option cannot be used.
+ * Starts a conversion service: the server side of the document, on this machine. State is in `dataDir`; accepted tasks survive `kill -9`
+ * and continue at the next start. Rejects if the address, the folder or an option cannot be used.
  */
 export async function startConversionService(options: ConversionServiceOptions): Promise<ConversionService> {
   const { host = '127.0.0.1', port = 0, metrics, log = () => undefined } = options;
@@ -138,7 +138,7 @@ export async function startConversionService(options: ConversionServiceOptions):
     if (recovered > 0) log(`${recovered} conversion(s) that were not completed run again`);
     callbacks.start();
     const watch = setInterval(() => {
-      // In this order: a fault may name an app that was just added to the accounts file.
+      // In this order, because a fault may name an app that was just added to the accounts file.
       void accounts.file.look().then(() => faults.file.look());
     }, watchIntervalMs).unref();
     const { port: boundPort } = server.server.address() as AddressInfo;
@@ -156,7 +156,7 @@ export async function startConversionService(options: ConversionServiceOptions):
       clearInterval(watch);
       await stopCleanup();
       const closed = server.close();
-      // Requests in mode sync wait for conversions; now they are answered that the service shuts down.
+      // Requests in mode sync wait for conversions; this answers them that the service shuts down.
       await Promise.all([queue.stop(), callbacks.stop()]);
       // Idle keep-alive connections would keep the server open.
       const sweep = setInterval(() => server.server.closeIdleConnections(), closeSweepMs);

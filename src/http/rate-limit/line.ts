@@ -51,7 +51,7 @@ interface Place {
 interface Waiter<Permit> extends Place {
   /** Changes when lines are joined or split while the request waits. */
   line: WaitingLine<Permit>;
-  /** Ends the wait at its maximum; absent of a request that is let through at once. */
+  /** Ends the wait at its maximum; absent for a request that is let through at once. */
   patience?: NodeJS.Timeout;
   /** Ends the wait; exactly one of the two is called, once. */
   readonly admit: (permit: Permit) => void;

@@ -37,7 +37,7 @@ export type { Decision, Sent } from './rate-window';
  */
 export class RateBucket {
   #window: RateWindow | undefined;
-  /** What windows are usually like; the longest RESET gives their length. */
+  /** The usual window; the longest RESET gives its length. */
   #usual: { limit: number; lengthMs: number; isTold: boolean } | undefined;
   #blockedUntilMs = 0;
   /** Responses have no rate-limit headers: the service has no limit or does not report it. */
@@ -151,7 +151,7 @@ export class RateBucket {
     this.#probes.clear();
     this.#window = window;
     if (mine && theirs) merge(mine, theirs);
-    // What other workers seemed to spend was spent here.
+    // The apparent spending of other workers was our own.
     if (spentByOthers(window) <= 0) this.#turns.nobodyElse();
   }
 
@@ -196,7 +196,7 @@ export class RateBucket {
     return nowMs >= untilMs ? { kind: 'send' } : { kind: 'wait', untilMs };
   }
 
-  /** The window that the probe has started, if its response is late. */
+  /** The window that the probe presumably started, if its response is late. */
   #presume(nowMs: number): RateWindow | undefined {
     const [probe] = this.#probes;
     if (!probe || !this.#usual || nowMs < probe.atMs + patienceMs) return undefined;
@@ -211,7 +211,7 @@ export class RateBucket {
   #openAsTold(sent: Sent, told: Told): RateWindow {
     const { limit, remaining, resetMs, nowMs } = told;
     const { lengthMs: usualMs = 0 } = this.#usual ?? {};
-    // The first look at all may come in the middle of a window, spent by whom nobody knows, perhaps by this very app.
+    // The first response ever may come in the middle of a window from which others, or this very app, have already spent.
     const isFirst = this.#window === undefined;
     const lengthMs = Math.max(1, resetMs + Math.min(nowMs - sent.atMs, patienceMs), usualMs);
     this.#probes.add(sent);
@@ -220,7 +220,7 @@ export class RateBucket {
     window.isPresumed = false;
     window.underWay -= 1;
     const before = limit - remaining - window.own;
-    // So little may also be the first requests of others who have just begun.
+    // So few may also be the first requests of workers that have just started.
     if (isFirst && before > mostAtFirst) window.before = before;
     return window;
   }
@@ -267,7 +267,7 @@ export class RateBucket {
     if (goesOn) this.#usual.lengthMs = Math.max(this.#usual.lengthMs, nowMs + waitMs - window.beganMs);
   }
 
-  /** A refused request was not spent. */
+  /** Ends the window after a refusal; the refused request was not spent. */
   #endWindow(refused: Sent, { limit, nowMs }: { limit: number | undefined; nowMs: number }): void {
     const window = this.#window;
     if (!window) return;
@@ -279,7 +279,7 @@ export class RateBucket {
     // Other workers spent the rest.
     if (window.own + window.before < window.limit) this.#turns.othersSeen(window);
     window.endsAtMs = Math.min(window.endsAtMs, nowMs);
-    // Those who were refused together don't come back together.
+    // Workers that were refused together must not return together.
     this.#planFirst(window, this.#turns.every * this.#random());
   }
 

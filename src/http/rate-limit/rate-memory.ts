@@ -34,7 +34,7 @@ export function createRateMemory(filePath: string, now: () => number = () => Dat
         writeFileSync(partial, JSON.stringify(Object.fromEntries(waits)));
         renameSync(partial, filePath);
       } catch {
-        // What is not kept is asked for again.
+        // Best effort: the service repeats a wait that was not kept.
       }
     },
   };

@@ -1,7 +1,7 @@
-/** One window of an allowance, as far as known, and what is spent of it here. Times in ms of the caller's clock. */
+/** What is known of one window of an allowance, and how much of it was spent here. Times in milliseconds of the caller's clock. */
 export interface RateWindow {
   limit: number;
-  /** The value last reported by the service, or less. */
+  /** REMAINING as last reported by the service, or less. */
   remaining: number;
   endsAtMs: number;
   /** No prompt response has reported its end yet: it is assumed to be like earlier windows. */
@@ -11,13 +11,13 @@ export interface RateWindow {
   readonly lengthMs: number;
   /** Requests sent here, including the first. */
   own: number;
-  /** What was spent before the first answer that tells of any window: by whom, nobody knows. */
+  /** Spent before the first response that reported any window; nobody knows by whom. */
   before: number;
   underWay: number;
   lastSentMs: number;
-  /** Which of all workers' requests in this window the last one sent here is: as told, or as far as can be guessed. */
+  /** Number of the last request sent here among those of all workers in this window, as reported or estimated. */
   number: number;
-  /** Whether patient requests were sent in it; then the others need not be spread. */
+  /** Whether patient requests were sent in it; other requests then need not be spread. */
   hasPatient: boolean;
 }
 
@@ -28,7 +28,7 @@ export interface Sent {
   /** The window it was sent in; absent while none is known. */
   window: RateWindow | undefined;
   readonly isPatient: boolean;
-  /** How many were sent here in its window by then, itself included. */
+  /** Number of requests sent here in its window so far, itself included. */
   ordinal?: number;
   /** The number it was meant to have, if it waited for its turn. */
   turn?: number;
@@ -46,7 +46,7 @@ export type Decision = { readonly kind: 'send' } | { readonly kind: 'wait'; read
 
 /** The part of an allowance that is spread over its window. */
 const reserveShare = 0.1;
-/** By this part of the window a worker alone has sent all but the reserve. */
+/** A worker that is alone has sent all but the reserve by this part of the window. */
 const soonPart = 0.1;
 /** By this part of the window the whole reserve has been sent. */
 const lastReserved = 0.7;
@@ -68,7 +68,7 @@ export function createWindow(fields: WindowFields): RateWindow {
   return { ...fields, ...counts, isPresumed: true };
 }
 
-/** What others have certainly spent. */
+/** Requests that others have certainly spent. */
 export function spentByOthers({ limit, remaining, before, own }: RateWindow): number {
   return limit - remaining - before - own;
 }
@@ -108,8 +108,8 @@ export function update(window: RateWindow, sentMs: number, { limit, remaining, r
 }
 
 /**
- * No other worker spends: sends everything soon, except for the last tenth. Not at once: others may begin in the same
- * window, and show only in the answers to later requests.
+ * No other worker spends: sends everything soon, except for the last tenth. Not at once, because others may start in the same window, and
+ * show up only in the responses to later requests.
  */
 export function decideAlone(window: RateWindow, { nowMs, isPatient }: Request): Decision {
   const { limit, own, underWay, beganMs, endsAtMs, lengthMs, hasPatient } = window;
@@ -124,7 +124,7 @@ export function decideAlone(window: RateWindow, { nowMs, isPatient }: Request): 
   return sendFrom(endsAtMs - lengthMs * (1 - part), nowMs);
 }
 
-/** What remains after the requests in flight. */
+/** Requests that remain after those in flight. */
 export function leftOf({ remaining, underWay }: RateWindow): number {
   return remaining - underWay;
 }
@@ -134,14 +134,13 @@ function sendFrom(dueMs: number, nowMs: number): Decision {
 }
 
 /**
- * When each of a window's requests is due, counted over all workers: evenly over the window; those of patient requests
- * leave the last part to others until the window is nearly over. A window's end is known to the second only, so the
- * timetable ends a little earlier.
+ * When each request of a window is due, counted over all workers: evenly over the window; patient requests leave the last part to others
+ * until the window is nearly over. The end of a window is known only to the second, so the timetable ends a little earlier.
  */
 const timetablePart = 0.97;
 const releasedShare = 1 - patientReserveShare;
 
-/** The number that is due now. */
+/** The number of the request that is due now. */
 export function dueNumber({ limit, endsAtMs, lengthMs }: RateWindow, { nowMs, isPatient }: Request): number {
   const part = (1 - (endsAtMs - nowMs) / lengthMs) / timetablePart;
   return limit * Math.min(1, Math.max(0, isPatient ? patientShareAt(part) : part));
@@ -162,10 +161,7 @@ function patientPartOf(share: number): number {
   return patientUntil + ((share - releasedShare) * (1 - patientUntil)) / patientReserveShare;
 }
 
-/**
- * The last request of a window that takes turns. The more workers share it, the less each knows of the others at its
- * end.
- */
+/** The last request of a window that takes turns. The more workers share a window, the less each knows about the others at its end. */
 export function lastNumber({ limit }: Pick<RateWindow, 'limit'>, every: number): number {
   return (
     limit -
@@ -176,10 +172,7 @@ export function lastNumber({ limit }: Pick<RateWindow, 'limit'>, every: number):
 const spareShare = 0.02;
 const mostSpareShare = 0.1;
 
-/**
- * Other workers spend too: each takes one of `every` turns of the timetable, and none that is beyond the window's last.
- * `endMs` includes slack.
- */
+/** Other workers spend too: each takes one of `every` turns of the timetable, and none beyond the window's last. `endMs` includes slack. */
 export function decideByTurn(
   window: RateWindow,
   { nowMs, isPatient, every, endMs }: Request & { every: number; endMs: number },
@@ -189,7 +182,7 @@ export function decideByTurn(
   const next = isHurried ? Math.max(number + 1, dueNumber(window, { nowMs, isPatient: true })) : number + every;
   if (next > lastNumber(window, every)) return { kind: 'wait', untilMs: endMs };
   if (isHurried) return { kind: 'send' };
-  // The others catch up as well.
+  // After a delay the other workers catch up, too.
   const soonestMs = lastSentMs + (every * lengthMs) / limit / 4;
   return sendFrom(Math.min(Math.max(dueMs(window, next, isPatient), soonestMs), endMs), nowMs);
 }

@@ -5,11 +5,11 @@ import type { RateHeaders } from './headers';
 interface Told {
   readonly limit: number;
   readonly endsAtMs: number;
-  /** The lowest reported. */
+  /** The lowest value reported. */
   remaining: number;
 }
 
-/** What each class had been told when a request was sent: the service has counted all of that before it. */
+/** Windows known for each class when a request was sent; the service counted all of that before the request. */
 export interface Before {
   readonly atMs: number;
   readonly told: ReadonlyMap<EndpointClass, { readonly window: Told; readonly remaining: number }>;
@@ -26,9 +26,9 @@ const vagueMs = 1_100;
 const promptMs = 1_000;
 
 /**
- * Finds out which endpoint classes share a window: the document does not say, the headers do. The same LIMIT and the same end are one
- * window, until a response contradicts: in one window each reports less than all that came before it, of whatever class.
- * Classes that were told apart like that stay apart, though their windows may begin together again.
+ * Finds out which endpoint classes share a window; the document does not say, but the headers do. The same LIMIT and the same end are one
+ * window until a response contradicts: in one window, each response reports less than all before it, whatever their class. Classes that
+ * proved separate stay so, even if their windows begin together again.
  */
 export class SharedWindows {
   readonly #told = new Map<EndpointClass, Told>();
@@ -39,13 +39,13 @@ export class SharedWindows {
     return relation === 'apart' || relation === 'contradicted';
   }
 
-  /** To be called when a request is sent. */
+  /** Must be called when a request is sent. */
   before(nowMs: number): Before {
     const told = [...this.#told].map(([name, window]) => [name, { window, remaining: window.remaining }] as const);
     return { atMs: nowMs, told: new Map(told) };
   }
 
-  /** What the response says about this class and others. */
+  /** Findings of the response about this class and the others. */
   answered(
     name: EndpointClass,
     before: Before,
@@ -56,7 +56,7 @@ export class SharedWindows {
     if (limit === undefined || remaining === undefined || seconds === undefined) return [];
     if (nowMs - before.atMs > promptMs) return [];
     const window: Told = { limit, remaining, endsAtMs: nowMs + seconds * 1_000 };
-    /** Whether it reports no less than what was known of that window. */
+    /** Whether the response reports no less than what was known of that window. */
     const contradicts = (theirs: Told, other: EndpointClass): boolean => {
       const known = before.told.get(other);
       return !throttled && known?.window === theirs && remaining >= known.remaining;

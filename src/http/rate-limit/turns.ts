@@ -7,10 +7,9 @@ interface FirstTurn {
 }
 
 /**
- * One worker's part of an allowance that others spend as well. REMAINING numbers the requests of a window over all
- * workers, and every worker knows the timetable by which they are due. So each takes one of every so many turns, and
- * learns from the numbers that its requests get how many turns to leave to the others: nobody needs to know who they
- * are, and a worker that has gone or has no work leaves its turns to them.
+ * One worker's part of an allowance that others spend as well. REMAINING numbers the requests of a window over all workers, and every
+ * worker knows the timetable by which they are due. Each takes every n-th turn (`every`), and learns n from the numbers that its requests
+ * get. Workers need not know each other; a worker that has gone or has no work leaves its turns to the rest.
  */
 export class Turns {
   #every = 1;
@@ -19,7 +18,7 @@ export class Turns {
   #first: FirstTurn | undefined;
   #refusedInARow = 0;
 
-  /** One of so many requests of all workers is sent here. */
+  /** All workers together send this many requests for each one sent here. */
   get every(): number {
     return this.#every;
   }
@@ -33,7 +32,7 @@ export class Turns {
     this.#sharedFor = Math.max(0, this.#sharedFor - 1);
   }
 
-  /** What others seemed to spend was spent here. */
+  /** The apparent spending of others was our own. */
   nobodyElse(): void {
     this.#sharedFor = 0;
   }
@@ -41,13 +40,13 @@ export class Turns {
   othersSeen(window: RateWindow): void {
     const { limit } = window;
     const own = Math.max(1, window.own);
-    // Half of those who begin with it have still to show.
+    // Half of the workers that start with it have yet to show up.
     const seen = (2 * (spentByOthers(window) + own)) / own - 1;
     if (this.isAlone) this.#every = Math.max(1, Math.min(mostAtFirst, limit / 4, seen));
     this.#sharedFor = sharedWindows;
   }
 
-  /** When this worker may send the first request of a window that it knows nothing of. */
+  /** When this worker may send the first request of a window about which it knows nothing. */
   firstDueMs(): number {
     return this.#first?.dueMs ?? 0;
   }
@@ -56,12 +55,12 @@ export class Turns {
     if (this.#first && sent.atMs < this.#first.dueMs + promptMs) sent.turn = this.#first.number;
   }
 
-  /** To be called before the request is placed in the window. */
+  /** Must be called before the request is placed in the window. */
   take(sent: Sent, window: RateWindow): void {
     if (this.isAlone) return;
     const turn = window.number + this.#every;
     const due = dueNumber(window, { nowMs: sent.atMs, isPatient: sent.isPatient });
-    // A request that came late, for want of work, tells nothing about the others.
+    // A request that was late for want of work says nothing about the others.
     if (due - turn < this.#every / 2) sent.turn = turn;
     window.number = Math.min(window.limit, Math.max(turn, due));
   }
@@ -79,7 +78,7 @@ export class Turns {
       if (isPrompt && ordinal === 1 && resetMs >= window.lengthMs - promptMs) this.#meet(number);
       return;
     }
-    // A slow response may tell the number of any moment between the two.
+    // The number in a slow response may be of any moment between sending and receiving.
     const [due, dueBefore] = [nowMs, atMs].map((ms) => dueNumber(window, { nowMs: ms, isPatient })) as [number, number];
     const passed = isPrompt ? 0 : due - dueBefore;
     const lead = Math.max(0, number - turn - passed) + Math.min(0, number - turn);
@@ -87,8 +86,8 @@ export class Turns {
   }
 
   /**
-   * The workers are too fast together. Several refusals in a row have another reason, such as an outage; with a pace slowed
-   * down for each of them, a worker would send hardly anything for hours afterwards, and so learn nothing.
+   * The workers are too fast together. Several refusals in a row have another cause, such as an outage; a worker that slowed down for
+   * each of them would send, and so learn, hardly anything for hours afterwards.
    */
   refused(): void {
     this.#refusedInARow += 1;
@@ -96,8 +95,8 @@ export class Turns {
   }
 
   /**
-   * All workers ask first when a window begins, unless they are many for it: then their turns continue from one window to
-   * the next. `endMs`: of this window, including any RETRY-AFTER.
+   * All workers ask first when a window begins, unless there are too many of them: then their turns continue from one window to the next.
+   * `endMs`: end of this window, including any RETRY-AFTER.
    */
   planFirst(window: RateWindow, { lengthMs, endMs, next }: { lengthMs: number; endMs: number; next?: number }): void {
     this.#first = undefined;
@@ -109,13 +108,13 @@ export class Turns {
     this.#first = { number, dueMs };
   }
 
-  /** At the beginning of a window all workers ask at once. Who is early among few takes more turns. */
+  /** At the beginning of a window all workers ask at once. A worker that is early among few takes more turns. */
   #meet(rank: number): void {
     this.#every = Math.max(1, this.#every - meetingGain * Math.max(0, this.#every - (2 * rank - 1)));
   }
 
   /**
-   * A number beyond the turn: together the workers are too fast, and each slows down by as much, whatever its pace. In
+   * A number beyond the turn means that the workers together are too fast: each slows down by the same amount, whatever its pace. In
    * between each speeds up by a part of its pace, so that they become equally fast.
    */
   #learn(lead: number): void {
@@ -129,17 +128,17 @@ function clamp(value: number, most: number): number {
   return Math.min(most, Math.max(-most, value));
 }
 
-/** How many windows other workers are expected for after they were last seen. */
+/** Number of windows for which other workers are expected after they were last seen. */
 const sharedWindows = 5;
-/** Whoever joins late sees what the others have spent, and does not know how many they are. */
+/** A worker that joins late sees what the others have spent, but not how many they are. */
 export const mostAtFirst = 20;
-/** Neighbours in the timetable may change places. */
+/** Neighbours in the timetable may swap places. */
 const tolerance = 1;
 const gain = 0.5;
 const drift = 0.02;
 const meetingGain = 0.2;
-/** From so many workers on, and this part of an allowance, their first requests would use up too much of it at once. */
+/** From this many workers, and from this part of an allowance, on, their first requests would use up too much of it at once. */
 const many = 10;
 const manyShare = 0.45;
-/** So many refusals in a row teach something. */
+/** Further refusals in a row teach nothing. */
 const mostTaught = 3;

@@ -6,7 +6,7 @@ import { sample, sampleInput, sampleOutput } from '../target';
 import { ensure, ensureAccepted, ensureEqual, ensureError, ensureMatches, ensureOneOf, show } from '../verdict';
 import { datetime } from './responses';
 
-/** What the pages around the document say about the tasks that the document leaves out. */
+/** Rules from the pages around the document, about tasks that the document leaves out. */
 
 function uploadError(code: string, file: { name: string; bytes: Buffer }): Checks {
   return {
@@ -26,7 +26,7 @@ function conversionError(code: string, parameters: Record<string, string>): Chec
   };
 }
 
-/** The answer of an endpoint that carries out what is right; of another the first rule that asks tells so. */
+/** The answer of an endpoint that accepts valid requests; if it does not, only the first rule reports that. */
 async function ask(session: Session, endpoint: Endpoint, parameters: object): Promise<Reply> {
   await session.served(endpoint);
   return session.post(endpoint, { parameters });

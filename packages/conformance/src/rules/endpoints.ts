@@ -19,7 +19,7 @@ import {
 function authenticationError(code: string, authorization: string | undefined): Checks {
   return {
     [`${code} is answered with HTTP 403`]: async (session) => {
-      // Right but for its authorization: whoever lets it pass is not said to miss something else.
+      // Valid except for its authorization, so that a service that ignores that has no other reason to refuse it.
       const right = (await session.validRequests()).find(({ path }) => path === endpoints.taskResponse);
       const reply = await session.raw({ path: endpoints.taskResponse, body: right?.body(), authorization });
       if (isAccepted(reply)) throw new Undecided('task/response takes it, which is a breach of Authentication');
@@ -29,7 +29,7 @@ function authenticationError(code: string, authorization: string | undefined): C
   };
 }
 
-/** Requests that are right but for their authorization, or the service might refuse them for another reason; names every endpoint that takes it. */
+/** Requests are valid except for their authorization, or other refusals might hide a breach. Names the endpoints that take one. */
 async function ensureAuthenticated(session: Session, authorization: string | undefined): Promise<void> {
   const open: string[] = [];
   for (const { path, body } of await session.validRequests()) {
@@ -146,7 +146,7 @@ export const endpointRules = [
         connector: await session.uploaded(),
         include: ['entity', 'result'],
       });
-      // Where v1 is not the latest any more, the task is of another version.
+      // If v1 is not the latest version any more, the task is of another one.
       if (reply.errorCode === 'MISMATCH_VERSION_DEPENDENT_TASK') return;
       ensureAccepted(reply, 'task/response without a version');
       ensureMatches(reply.at('entity.endpoint'), /^v\d+\/task\/response$/, 'endpoint');

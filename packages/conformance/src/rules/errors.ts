@@ -7,18 +7,18 @@ import { bearer, type Session } from '../session';
 import { type Credentials, noId, sampleOutput } from '../target';
 import { ensure, ensureEqual, ensureMatches, RuleBroken } from '../verdict';
 
-/** "Errors": every code that can be provoked from outside, and the HTTP status that it travels with. */
+/** "Errors": every code that can be provoked from outside, and its HTTP status. */
 
 type Provocation = (session: Session) => Promise<Reply>;
 
 interface Provoked {
   readonly code: KnownErrorCode;
-  /** The name that stands in the message in place of [NAME]. */
+  /** The name that replaces [NAME] in the message. */
   readonly names?: string;
   readonly provoke: readonly Provocation[];
 }
 
-/** One of these requests is answered with the code; the document leaves open which mistake gets which. */
+/** One of these requests must be answered with the code; the document leaves open which mistake gets which. */
 function provoked(code: KnownErrorCode, more: Pick<Provoked, 'names'>, ...provoke: readonly Provocation[]): Provoked {
   return { code, ...more, provoke };
 }
@@ -124,7 +124,7 @@ export async function exceedLimit(session: Session): Promise<Reply> {
   const app = session.capability('rateLimitedApp');
   const body = createForm(JSON.stringify({ app: app.appId, connector: noId }));
   const send = () => session.raw({ path: endpoints.taskResponse, authorization: bearer(app), body, unpaced: true });
-  // All at once, for a window may be shorter than they take one after another; again, for it may have ended between two of them.
+  // All at once, because a window may be shorter than sequential requests take; twice, because a window may end in between.
   for (let round = 0; round < 2; round += 1) {
     const replies = await Promise.all(Array.from({ length: app.requests + 1 }, send));
     const refused = replies.find(({ status, errorCode }) => status === 429 || errorCode === 'TOO_MANY_REQUESTS');

@@ -15,7 +15,7 @@ async function calledBack(session: Session): Promise<{ method: string; body: Rep
   return { method, body: new Reply(200, {}, Buffer.from(body)), connector: accepted.text('entity.id') };
 }
 
-/** A task of each kind that is completed with its own request, with the connector that it takes. */
+/** A task of each kind that is completed with its own request, and the connector that it takes. */
 const callers: readonly { endpoint: string; connector?: (session: Session) => Promise<string | undefined> }[] = [
   { endpoint: endpoints.uploadFile },
   { endpoint: endpoints.taskResponse, connector: (session) => session.uploaded() },
@@ -24,7 +24,7 @@ const callers: readonly { endpoint: string; connector?: (session: Session) => Pr
     endpoint: endpoints.downloadUrlGet,
     connector: async (session) => (await session.linked()).text('result.output.connector'),
   },
-  // Without the parameters that it needs.
+  // Refused, because it lacks its parameters.
   { endpoint: endpoints.convertFile, connector: (session) => session.uploaded() },
 ];
 

@@ -28,7 +28,7 @@ function headerRule(name: string, meaning: string): Checks {
     [`Every response carries ${name}, ${meaning}`]: async (session) => {
       for (const [kind, reply] of await anyReplies(session)) {
         ensureMatches(reply.header(name), wholeNumber, `${name} of ${kind}`);
-        // A point in time, in seconds since 1970, is none.
+        // Seconds since 1970 would be a point in time, not a wait.
         const isTime = name === 'X-RATELIMIT-RESET' && Number(reply.header(name)) > longestWindowSeconds;
         ensure(!isTime, `${name} of ${kind} is ${reply.header(name) ?? ''}: no window takes as many seconds`);
       }
@@ -38,7 +38,7 @@ function headerRule(name: string, meaning: string): Checks {
 
 function numberOf(reply: Reply, name: string): number {
   const header = reply.header(name);
-  // That it is there and a whole number is a rule of its own.
+  // Another rule checks that it is present and a whole number.
   if (header === undefined || !wholeNumber.test(header)) throw new Undecided(`${name} is ${show(header)}`);
   return Number(header);
 }

@@ -145,7 +145,7 @@ export const monitoringRules = [
       const entity = (await session.finished()).at('result.output.entity');
       const times = ['created_at', 'started_at', 'completed_at'].flatMap((key) => {
         const time = valueAt(entity, key);
-        // Shapes are another rule's business.
+        // Another rule checks the shapes.
         return typeof time === 'string' && datetime.test(time) ? [time] : [];
       });
       ensureEqual(times, [...times].sort(), 'the order of the timestamps');

@@ -7,9 +7,9 @@ import { ensureAccepted, ensureEqual, ensureError, ensureOneOf, ensureRefused } 
 /** "Task request body" and "Data keys": what a request has to hold, and what is refused. */
 
 const fieldErrors = ['INVALID_FIELD', 'WRONG_TYPE_FIELD'];
-/** Wrong, though of the right JSON type: the document does not say which mistake gets which code. */
+/** For wrong values of the right JSON type; the document does not say which mistake gets which code. */
 const dataKeyErrors = ['INVALID_DATA_KEY', 'WRONG_VALUE_DATA_KEY'];
-/** A text that is no UUID may be of the wrong type too. */
+/** Text that is no UUID may count as a wrong type, too. */
 const uuidErrors = [...dataKeyErrors, 'WRONG_TYPE_DATA_KEY'];
 const wrongDataKey = ['WRONG_TYPE_DATA_KEY'];
 

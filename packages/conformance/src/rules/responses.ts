@@ -25,7 +25,7 @@ export const datetime = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01]) ([01]\d|2[
 
 const subsets = [[], ['entity'], ['payload'], ['result'], ['entity', 'payload'], ['payload', 'result'], includeItems];
 
-/** Every kind of task that an entity can describe, with what made it; and a conversion as it is monitored. */
+/** An entity of every kind of task, with its endpoint; and that of a conversion as it is monitored. */
 async function entities(session: Session): Promise<[endpoint: string, entity: unknown, what?: string][]> {
   const include = ['entity', 'result'];
   const upload = await session.upload({}, { include });
@@ -53,7 +53,7 @@ function ofEntities(check: (entity: Record<string, unknown>, what: string, endpo
 
 type Result = readonly [what: string, result: unknown];
 
-/** Results of a conversion that was answered, and of one that was monitored until it succeeded. */
+/** Results of a conversion as it was answered, and as it was monitored if it succeeded. */
 async function conversionResults(session: Session): Promise<Result[]> {
   const [final] = await ifSeen(session.finished());
   const monitored = final?.at('result.output.result');
@@ -116,7 +116,7 @@ export const responseRules = [
         [reply, { app: session.own.appId, ...conversion }],
       ] as const) {
         ensureEqual(answer.at('payload'), data, 'payload');
-        // In the order in which they were sent.
+        // The order of keys counts, too.
         ensureEqual(JSON.stringify(answer.at('payload')), JSON.stringify(data), 'the JSON of payload');
       }
     },
@@ -125,7 +125,7 @@ export const responseRules = [
     'id is a uuid': ofEntities(({ id }, endpoint) => ensureMatches(id, uuid, `id of ${endpoint}`)),
     async 'id is unique'(session) {
       const seen = new Set<unknown>();
-      // What is done once in a run has the same id the second time.
+      // Tasks that run once in a session have the same id the second time.
       const isNew = ([endpoint]: readonly [string, ...unknown[]]) =>
         [endpoints.uploadFile, endpoints.taskResponse].some((each) => each === endpoint);
       for (const [endpoint, entity] of [...(await entities(session)), ...(await entities(session)).filter(isNew)]) {
@@ -142,7 +142,7 @@ export const responseRules = [
       ];
       for (const reply of replies) {
         const connector = reply.at('result.output.connector');
-        // That it is there is another rule's business.
+        // Another rule checks that it is present.
         if (connector !== undefined) ensureEqual(reply.at('entity.id'), connector, 'entity.id');
       }
     },

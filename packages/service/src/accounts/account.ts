@@ -10,7 +10,7 @@ export type Plan = (typeof plans)[number];
 
 type RateLimits = Readonly<Record<EndpointClass, number>> & { readonly windowSeconds: number };
 
-/** Far above what one machine reaches, so that only an operator who asks for limits meets them. */
+/** Far above what one machine reaches, so that only operators who ask for limits meet them. */
 const defaultRateLimits: RateLimits = {
   windowSeconds: 60,
   upload: 100_000,
@@ -20,32 +20,32 @@ const defaultRateLimits: RateLimits = {
   info: 1_000_000,
 };
 
-/** The one App ID that is no UUID: that of the free app. */
+/** The App ID of the free app, the only one that is not a UUID. */
 export const freeAppId = 'free';
 
-/** How long files are kept: a job may park for days while it waits for credits, and then it uploads again. */
+/** How long files are kept. A job may park for days while it waits for credits, and then it uploads again. */
 export const fileLifetimeSeconds = 24 * 60 * 60;
 
 /** An app with all its settings; `docs/service/accounts.md` explains each. */
 export type Account = Readonly<ReturnType<typeof createAccount>> & {
-  /** For the free app only: conversions a day (UTC), and the task paths that answer DISABLED_FOR_FREE_APP. */
+  /** For the free app only: conversions per day (UTC), and the task paths that answer DISABLED_FOR_FREE_APP. */
   readonly freeApp?: { readonly dailyConversions: number; readonly disabledEndpoints: ReadonlySet<string> };
 };
 
-/** An app that may use the service, as an operator describes it; the defaults let everything through. */
+/** An app that may use the service, as an operator describes it; the defaults allow everything. */
 export interface ServiceApp {
   name: string;
   appId: string;
-  /** SHA-256 of the app token, in hex; several while a token is being replaced. The service knows no more of tokens. */
+  /** SHA-256 of the app token, in hex; several while a token is being replaced. The service stores nothing else of a token. */
   tokenSha256: string | readonly string[];
   plan?: Plan | undefined;
-  /** The balance with which the app begins, kept in the database from then on. Default: unlimited. */
+  /** Initial balance; from then on the database holds it. Default: unlimited. */
   vcredits?: number | undefined;
   prices?: Readonly<Record<string, number>> | undefined;
   /** SHA-256 of the files that may be used. Default: the app is not in development. */
   registeredHashes?: readonly string[] | undefined;
   callbackDomains?: readonly string[] | undefined;
-  /** Hosts among them that may have private addresses. */
+  /** Callback hosts that may have private addresses. */
   privateCallbackHosts?: readonly string[] | undefined;
   /** Default: the service's own limit. */
   maxUploadBytes?: number | undefined;
@@ -76,7 +76,7 @@ export function createAccount({ name, appId, tokenSha256, ...options }: ServiceA
   };
 }
 
-/** None of its letters means anything on a command line, at its beginning neither. */
+/** In hex, so that no character has a meaning on a command line. */
 export function newToken(): string {
   return randomBytes(32).toString('hex');
 }
@@ -104,8 +104,8 @@ const balanceSchema = z.object({
 type Balance = Readonly<z.infer<typeof balanceSchema>>;
 
 /**
- * The vCredits of the apps. Admission reserves, completion charges what was reserved or releases it; each is part of the
- * transaction that writes the task, so that no crash can come between the two. An app without a limit consumes nothing.
+ * The vCredits of the apps. Admission reserves, completion charges or releases the reservation; each is part of the transaction that
+ * writes the task, so that no crash can come between the two. An app without a limit consumes nothing.
  */
 export class CreditLedger {
   readonly #statements;
@@ -127,48 +127,48 @@ export class CreditLedger {
     return balanceSchema.optional().parse(this.#statements.find.get(app)) ?? { vcredits: null, reserved: 0 };
   }
 
-  /** Gives new apps their first balance. */
+  /** Gives new apps their initial balance. */
   seed(accounts: readonly Pick<Account, 'appId' | 'initialVcredits'>[]): void {
     for (const { appId, initialVcredits } of accounts) {
       if (initialVcredits !== undefined) this.#statements.seed.run(appId, initialVcredits);
     }
   }
 
-  /** Null makes it unlimited. What is reserved stays reserved. */
+  /** Null: unlimited. Reservations stay. */
   set(app: string, vcredits: number | null): Balance {
     this.#statements.set.run(app, vcredits);
     return this.balanceOf(app);
   }
 
-  /** Changes nothing for an app without a limit. */
+  /** No-op for an app without a limit. */
   add(app: string, vcredits: number): Balance {
     this.#statements.add.run(vcredits, app);
     return this.balanceOf(app);
   }
 
-  /** Holds the price of a conversion, and returns what to charge for it. In a transaction. */
+  /** Reserves the price of a conversion, and returns what to charge for it. Must run in a transaction. */
   reserve(app: string, price: number): number {
     const { vcredits, reserved } = this.balanceOf(app);
-    // 0, not left out: known clients take a conversion without the field for a failed one.
+    // 0, not absent: known clients take a conversion without the field for a failed one.
     if (vcredits === null) return 0;
     if (vcredits - reserved < price) throw new TaskError('INSUFFICIENT_VCREDITS');
     if (price > 0) this.#statements.reserve.run(price, app);
     return price;
   }
 
-  /** Charges a reservation or releases it. In a transaction. */
+  /** Charges or releases a reservation. Must run in a transaction. */
   settle(app: string, reserved: number, charge: boolean): void {
     if (reserved > 0) this.#statements.settle.run(charge ? reserved : 0, reserved, app);
   }
 }
 
-/** vCredits of one conversion by format pair: `docx to pdf`, `docx to *`, `* to pdf` or `*`; the first that applies, in this order. */
+/** vCredits of a conversion by format pair; the first match of `docx to pdf`, `docx to *`, `* to pdf` and `*` applies. */
 type PriceList = ReadonlyMap<string, number>;
 
-/** Every name that a request may use for a format: prices do not depend on what is installed. */
+/** All format names that a request may use, because prices do not depend on what is installed. */
 const catalog = new FormatCatalog({ isHere: () => true });
 
-/** @throws Error with the key that is not a pair of formats. */
+/** @throws Error that names a key that is not a pair of formats. */
 export function createPriceList(prices: Readonly<Record<string, number>> = { '*': 1 }): PriceList {
   return new Map(Object.entries(prices).map(([pair, vcredits]) => [normalizePair(pair), vcredits]));
 }

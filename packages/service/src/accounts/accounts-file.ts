@@ -27,7 +27,7 @@ export function parseAccountsFile(text: string, file: string) {
   const apps = Object.entries(others).map(([name, app]) => toServiceApp(name, app, values, file));
   return {
     apps,
-    /** Settings of the app that the service makes itself. */
+    /** Settings of the app that the service creates itself. */
     embedded: settingsOf(embedded ?? appSchema.parse({}), values),
     anonymous: { windowSeconds: values.anonymous.window_seconds, requests: values.anonymous.requests },
     freeApp: values.free_app.enabled
@@ -62,7 +62,7 @@ function settingsOf(app: AppValues, file: FileValues): Omit<ServiceApp, 'name' |
     allowedExtensions: app.limits.allowed_extensions,
     uploadLifetimeSeconds: app.limits.upload_lifetime_seconds,
     downloadLifetimeSeconds: app.limits.download_lifetime_seconds,
-    // No key of TOML is undefined.
+    // TOML has no undefined values, so the cast is safe.
     rateLimits: {
       ...(classes as Record<EndpointClass, number>),
       ...(windowSeconds !== undefined && { windowSeconds }),
@@ -151,8 +151,8 @@ type AppValues = z.output<typeof appSchema>;
 type FileValues = z.output<typeof accountsSchema>;
 
 /**
- * Adds an app at the end of the file, whose token is shown once: the file holds only its hash.
- * @throws SettingsFileError when there is one of this name.
+ * Adds an app at the end of the file. Its token is returned only here: the file holds its hash.
+ * @throws SettingsFileError if the name is taken.
  */
 export async function addApp(
   file: string,
@@ -172,7 +172,7 @@ export async function addApp(
     `plan = "${plan}"`,
     ...(vcredits === undefined ? [] : [`vcredits = ${vcredits}`]),
   ];
-  // Appended in one piece, so that several commands at once lose no app.
+  // One append, so that concurrent commands lose no app.
   await appendFile(file, `${text === '' ? '' : '\n'}${lines.join('\n')}\n`, { mode: 0o600 });
   return { appId, token };
 }

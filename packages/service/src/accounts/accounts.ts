@@ -8,7 +8,7 @@ import { type Account, createAccount, freeAppId, hashToken, type ServiceApp } fr
 import { type AccountsFile, parseAccountsFile } from './accounts-file';
 import { embeddedAppName, embeddedCallbackHosts } from './embedded-app';
 
-/** What public clients use without an account (beyond the document). */
+/** The token of public clients without an account (beyond the document). */
 const freeToken = 'FREE-TOKEN';
 
 interface AccountsOptions {
@@ -58,7 +58,7 @@ export class Accounts {
     return this.all.find((account) => account.appId === appId);
   }
 
-  /** The app whose token the Authorization header carries (section "Authentication"), or what is wrong with it. */
+  /** The app whose token the Authorization header carries (section "Authentication"), or the error. */
   authenticate(header: string | undefined): Account | TaskError {
     if (header === undefined || header === '') return new TaskError('MISSING_AUTHORIZATION_HEADER');
     const token = /^Bearer (.+)$/.exec(header)?.[1];
@@ -72,7 +72,7 @@ export class Accounts {
     return found ?? new TaskError('INVALID_CREDENTIAL');
   }
 
-  /** Calls the listener with the accounts now, and whenever they change. */
+  /** Calls the listener with the current accounts, and whenever they change. */
   use(listener: (accounts: readonly Account[]) => void): void {
     this.#onChange = listener;
     listener(this.all);

@@ -8,17 +8,14 @@ import { hashToken, newToken, type ServiceApp } from './account';
 /** No other app may have this name. */
 export const embeddedAppName = 'embedded';
 
-/**
- * Where that app may be called back, unless the accounts file says otherwise: on this machine, where anyone who has its token can
- * reach everything anyway.
- */
+/** Default callback hosts of that app: this machine, where anyone who has its token can reach everything anyway. */
 export const embeddedCallbackHosts: readonly string[] = ['localhost', '127.0.0.1', '[::1]'];
 
 const appSchema = z.object({ name: z.string(), appId: z.guid(), tokenSha256: z.string().regex(/^[0-9a-f]{64}$/) });
 
 /**
- * The app under which this machine uses its own service, created once in `dataDir`. Several processes that ask at once get the
- * same app. `tokenFile` holds its token, and only its owner can read it.
+ * The app under which this machine uses its own service, created once in `dataDir`. Concurrent processes get the same app. `tokenFile`
+ * holds its token, and only its owner can read it.
  */
 export async function ensureEmbeddedApp(
   dataDir: string,

@@ -44,27 +44,26 @@ interface QueueOptions {
 
 type Outcome =
   | { kind: 'delivered'; problem: null }
-  /** Not to be tried again. `sent`: an attempt was made. */
+  /** Final. `sent`: an attempt was made. */
   | { kind: 'refused'; problem: string; sent: boolean }
   | { kind: 'unanswered'; problem: string; retryAfterSeconds?: number | undefined };
 
-/** Attempts at a time, in all and to one host. */
+/** Concurrent attempts, in all and per host. */
 const concurrency = 16;
 const concurrencyOfHost = 4;
 
 /** The longest sleep of a timer, so that a clock change is noticed. */
 const maxSleepMs = 60_000;
 
-/** Pause after a failure of the database. */
+/** Pause after a database failure. */
 const brokenRetryMs = 5_000;
 
 /** How long stop() waits for attempts in progress before it aborts them. */
 const stopGraceMs = 1_000;
 
 /**
- * Section "Events": delivers the final response of every completed task with a callback, at least once. The database holds the
- * truth: a delivery that a dead process had in progress is repeated. One slow host delays no other, and none delays
- * conversions.
+ * Section "Events": delivers the final response of every completed task with a callback, at least once. The database is the source of
+ * truth: a delivery that was in flight when a process died is repeated. A slow host delays neither other hosts nor conversions.
  */
 export class CallbackQueue {
   readonly #underWay = new Map<string, { host: string; delivery: Promise<void> }>();
@@ -75,13 +74,13 @@ export class CallbackQueue {
 
   constructor(private readonly options: QueueOptions) {}
 
-  /** Begins with what an earlier process left pending. */
+  /** Starts with what an earlier process left pending. */
   start(): void {
     this.options.store.callbacks.listen(() => this.#wake());
     this.#wake();
   }
 
-  /** Gives attempts in progress a moment to end; what is pending stays pending in the database. */
+  /** Gives attempts in flight a moment to end; pending callbacks stay in the database. */
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);
@@ -91,7 +90,7 @@ export class CallbackQueue {
     clearTimeout(grace);
   }
 
-  /** Looks for work after the current task of the event loop, which may be in the transaction that adds a callback. */
+  /** Looks for work in a later turn of the event loop, because this one may be in the transaction that adds a callback. */
   #wake(): void {
     if (this.#woken) return;
     this.#woken = true;
@@ -105,7 +104,7 @@ export class CallbackQueue {
     if (this.#stopped) return;
     clearTimeout(this.#timer);
     let pauseMs = brokenRetryMs;
-    // One moment for both queries, or what becomes due between them would be in neither.
+    // One time for both queries, or a callback that becomes due between them would be in neither.
     const now = Date.now();
     try {
       this.#fillSlots(now);
@@ -142,7 +141,7 @@ export class CallbackQueue {
       const outcome = await this.#attempt(callback);
       if (outcome) this.#record(callback, outcome);
     } catch (error) {
-      // It is still in the database, so it can wait.
+      // The callback is still in the database and can wait.
       log(`callback of task ${callback.task} can't be recorded, tries again: ${messageOf(error)}`, {
         level: 'error',
         taskId: callback.task,
@@ -151,10 +150,10 @@ export class CallbackQueue {
     }
   }
 
-  /** Undefined: the service is stopping, and nobody knows whether the receiver got the callback. */
+  /** Undefined: the service is stopping, and it is unknown whether the receiver got the callback. */
   async #attempt(callback: PendingCallback): Promise<Outcome | undefined> {
     const { store, settings, accounts } = this.options;
-    // It may have changed since its request.
+    // The account may have changed since the request.
     const account = accounts.find(callback.app);
     const task = store.findAnywhere(callback.task);
     if (!account || !task) {
@@ -165,7 +164,7 @@ export class CallbackQueue {
     try {
       const request = {
         url: new URL(callback.url),
-        // The final response of the task, as its request is answered in mode sync.
+        // The same response as in mode sync.
         body: responseJson(task, includeOf(task.payload)),
         privateHosts: account.privateCallbackHosts,
         signal: this.#stop.signal,
@@ -181,7 +180,7 @@ export class CallbackQueue {
     }
   }
 
-  /** Injects a fault: late, more than once, or not at all. Resolves to whether the callback is lost. */
+  /** Injects faults: a late, a repeated or a lost callback. Resolves to whether it is lost. */
   async #mistreat(app: Account, request: CallbackRequest): Promise<boolean> {
     const { lost, delayMs, copies } = this.options.faults.rules.ofCallback(app);
     if (delayMs > 0) await sleep(delayMs, undefined, { signal: this.#stop.signal, ref: false });
@@ -212,7 +211,7 @@ export class CallbackQueue {
   }
 }
 
-/** 2xx: received. 410: never wanted again. Anything else may be over at the next attempt. */
+/** 2xx: received. 410: never wanted again. Anything else may be temporary. */
 function judge({ status, retryAfter }: CallbackAnswer): Outcome {
   if (status >= 200 && status < 300) return { kind: 'delivered', problem: null };
   if (status === 410) return { kind: 'refused', problem: 'HTTP 410', sent: true };
@@ -224,7 +223,7 @@ function judge({ status, retryAfter }: CallbackAnswer): Outcome {
   };
 }
 
-/** When to try again after so many attempts; undefined: never. A RETRY-AFTER is waited for in full; the pause is jittered by up to half, so that callbacks that failed together spread out. */
+/** Time of the next attempt; undefined: never. Waits for RETRY-AFTER in full; jitter of up to half spreads out joint failures. */
 export function planRedelivery(
   {
     attempts,

@@ -5,7 +5,7 @@ import { limitTime, reachOf } from 'temporal-file-conversion/network';
 import { Client } from 'undici';
 import type { Account } from '../accounts/account';
 
-/** Section "Authentication", 5: callback URLs must have a domain verified for the app. The code of what is wrong with one. */
+/** Section "Authentication", 5: callback URLs must have a domain verified for the app. Returns the code of what is wrong, if anything. */
 export function callbackProblem(
   callback: string | undefined,
   { callbackDomains }: Pick<Account, 'callbackDomains'>,
@@ -24,7 +24,7 @@ function matchesDomain(hostname: string, domains: readonly string[]): boolean {
   return domains.some((domain) => (domain.startsWith('*.') ? host.endsWith(domain.slice(1)) : host === domain));
 }
 
-/** Every address of a host name. */
+/** Resolves a host name to all of its addresses. */
 export type ResolveHost = (hostname: string) => Promise<readonly LookupAddress[]>;
 
 /** The host of a callback has an address that the service does not call. */
@@ -33,8 +33,8 @@ export class RefusedAddressError extends Error {
 }
 
 /**
- * The addresses to connect to, all of them public, or private where the operator allows that for this host. A single address that
- * may not be called rules out the host: no honest name points both ways.
+ * The addresses to connect to, all of them public, or private where the operator allows that for this host. A single forbidden address
+ * rules out the host: no honest name points both ways.
  *
  * Connect to these addresses without resolving the name again, because it may resolve differently by then.
  */
@@ -49,7 +49,7 @@ export async function resolveCallbackHost(
   const privateAllowed = matchesDomain(url.hostname, privateHosts);
   for (const { address } of addresses) {
     const reach = reachOf(address);
-    // What is special is never called, also where an operator has opened the host.
+    // Special addresses are never called, even if the operator has opened the host.
     if (reach === 'public' || (privateAllowed && reach !== 'special')) continue;
     throw new RefusedAddressError(`the host has the address ${address} (${reach}), which is not called`);
   }
@@ -68,14 +68,14 @@ export interface CallbackRequest {
 /** `retryAfter`: the header as received. */
 export type CallbackAnswer = Awaited<ReturnType<typeof sendCallback>>;
 
-/** No more of an answer than this is read. */
+/** Limit for the bytes that are read of an answer. */
 const maxAnswerBytes = 64 * 1024;
 
 /**
- * Sends one callback once, and returns what the receiver answered, whatever its status. Rejects when there was no answer:
- * RefusedAddressError when nothing may be sent there. Redirects are not followed, and no credentials are sent.
+ * Sends one callback once, and returns the receiver's answer, whatever its status. Rejects if there was no answer, with
+ * RefusedAddressError if nothing may be sent there. Redirects are not followed, and no credentials are sent.
  *
- * A connection serves one callback: the address it goes to was checked for this app, now.
+ * A connection serves one callback, because its address was checked only for this app and this moment.
  */
 export async function sendCallback(
   { url, body, privateHosts, signal }: CallbackRequest,
@@ -103,7 +103,7 @@ export async function sendCallback(
       reset: true,
       signal: ended,
     });
-    // The status has decided; reading the body only spares the receiver a reset connection.
+    // Only the status matters; reading the body spares the receiver a reset connection.
     await answer.body.dump({ limit: maxAnswerBytes, signal: ended }).catch(() => undefined);
     const retryAfter = answer.headers['retry-after'];
     return { status: answer.statusCode, retryAfter: [retryAfter].flat()[0] };

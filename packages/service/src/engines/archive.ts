@@ -1,23 +1,23 @@
 import { crc32, inflateRawSync } from 'node:zlib';
 
-/** Zip archives, as far as office documents are them. */
+/** Zip archives, as far as office documents use them. */
 
 const directoryEntry = Buffer.from('PK\x01\x02', 'latin1');
 const directoryEnd = Buffer.from('PK\x05\x06', 'latin1');
 const fileStart = 0x04034b50;
-/** A text of a document; more is no text, or wants to fill the memory. */
+/** Limit for one entry; a larger one is no text, or an attempt to fill the memory. */
 const maxEntryBytes = 256 * 1024 * 1024;
 const nameIsUtf8 = 0x800;
 
 interface Entry {
   readonly name: string;
   readonly unpackedBytes: number;
-  /** Where it stands in the directory, and how long it is there. */
+  /** Its position and length in the directory. */
   readonly at: number;
   readonly length: number;
 }
 
-/** The entries that the directory of an archive lists; none of what is no readable archive. */
+/** The entries in the directory of an archive; none if the archive is unreadable. */
 export function entriesOf(archive: Buffer): Entry[] {
   const end = archive.lastIndexOf(directoryEnd);
   if (end === -1 || end + 22 > archive.length) return [];
@@ -34,14 +34,14 @@ export function entriesOf(archive: Buffer): Entry[] {
   return entries;
 }
 
-/** The contents of an entry as text; undefined for one that cannot be read. XML is UTF-8, or UTF-16 with a byte order mark. */
+/** The contents of an entry as text; undefined if unreadable. XML is UTF-8, or UTF-16 with a byte order mark. */
 export function textOfEntry(archive: Buffer, entry: Entry): string | undefined {
   const bytes = bytesOfEntry(archive, entry);
   if (bytes?.[0] === 0xff && bytes[1] === 0xfe) return bytes.toString('utf16le', 2);
   return bytes?.[0] === 0xfe && bytes[1] === 0xff ? new TextDecoder('utf-16be').decode(bytes) : bytes?.toString('utf8');
 }
 
-/** The contents of an entry; undefined for one that cannot be read. */
+/** The contents of an entry; undefined if unreadable. */
 export function bytesOfEntry(archive: Buffer, { at }: Entry): Buffer | undefined {
   try {
     const start = archive.readUInt32LE(at + 42);
@@ -56,7 +56,7 @@ export function bytesOfEntry(archive: Buffer, { at }: Entry): Buffer | undefined
   }
 }
 
-/** The text of the entry of that name; empty when there is none. */
+/** The text of the entry with this name; empty if there is none. */
 export function textOfPart(archive: Buffer, name: string): string {
   const entry = entriesOf(archive).find((each) => each.name === name);
   return (entry && textOfEntry(archive, entry)) ?? '';
@@ -64,7 +64,7 @@ export function textOfPart(archive: Buffer, name: string): string {
 
 const numbered = /&#(?:x0*([\da-f]{5,6})|0*(\d{5,7}));/gi;
 
-/** The XML of a document with characters above U+FFFF as they are, in place of their numbers, which not every reader reads. */
+/** Replaces numeric references to characters above U+FFFF, which not every reader supports, by the characters. */
 export function withWholeCharacters(archive: Buffer): Buffer {
   return editParts(archive, /\.xml$/, (xml) =>
     xml.replace(numbered, (shown, hex?: string, decimal?: string) => {
@@ -74,7 +74,7 @@ export function withWholeCharacters(archive: Buffer): Buffer {
   );
 }
 
-/** A copy of an archive in which the texts of these entries are as `edit` returns them; the same archive if none is another. */
+/** A copy of an archive with the results of `edit` as the texts of these entries; the same archive if none changes. */
 export function editParts(archive: Buffer, part: RegExp, edit: (xml: string, name: string) => string): Buffer {
   const edited = new Map<string, string>();
   for (const entry of entriesOf(archive)) {
@@ -85,7 +85,7 @@ export function editParts(archive: Buffer, part: RegExp, edit: (xml: string, nam
   return withEntries(archive, edited);
 }
 
-/** A copy of an archive in which entries have other contents: those stand, not packed, behind what was there. */
+/** A copy of an archive with new contents for some entries, which follow the old ones uncompressed. */
 export function withEntries(archive: Buffer, contents: ReadonlyMap<string, string>): Buffer {
   const entries = entriesOf(archive);
   const [first] = entries;
@@ -106,7 +106,7 @@ export function withEntries(archive: Buffer, contents: ReadonlyMap<string, strin
     head.writeUInt32LE(data.length, 18);
     head.writeUInt32LE(data.length, 22);
     head.writeUInt16LE(nameBytes.length, 26);
-    // Flags, method, CRC and both sizes of the directory are those of the head; times stay.
+    // Flags, method, CRC and both sizes are those of the head; times stay.
     const listed = Buffer.concat([entry.subarray(0, 46), nameBytes]);
     head.copy(listed, 8, 6, 10);
     head.copy(listed, 16, 14, 26);

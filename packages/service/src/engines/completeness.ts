@@ -11,20 +11,20 @@ import { installCommand, isHere, programs } from './programs';
 import { plainRichText, richTextOf } from './rtf-text';
 import { lostWords, someWords } from './words';
 
-/** Whether a reader has handed on the text that a file holds. */
+/** Checks whether the text of a file has reached the result. */
 
-/** Markup whose tables pandoc reads as wide as their first row. */
+/** Markup whose tables pandoc cuts to the width of their first row. */
 const tabular = /^(dokuwiki|tikiwiki|twiki|vimwiki|jira|creole|textile|org|muse|t2t)$/;
-/** Documents of XML. */
+/** XML formats. */
 const marked = /^(docbook|fb2|jats)$/;
 const tableLine = /^[ \t]*[|^].*$/gm;
-/** What of a line is no text of a cell: attributes, macros, pictures, and where links lead. */
+/** Parts of a table line that are not cell text: attributes, macros, pictures, link targets. */
 const noText = /\b\w+\s*=\s*("[^"]*"|\w+)|\{\{?[^{}]*\}\}?|\[\[[^\]|]*(?:\||\]\[)?|!\S+!|\bhttps?:\S+/g;
 
 /**
- * What pandoc has not handed on of a document: of office programs' its headers, comments and notes, which it never does, and words; of
- * others words of tables. `readAgain` gives the document (JSON) as it was read, where `output` leaves a doubt: what is written may split words by its
- * markup, or escape letters.
+ * Warnings for what pandoc has dropped. For office formats: headers, comments and notes, which it always drops, and missing words; for
+ * other formats: missing words. `readAgain` returns the parsed document (JSON), for cases in which `output` proves nothing because its
+ * markup splits words or escapes letters.
  */
 export async function describeUnread(
   request: EngineRequest,
@@ -61,12 +61,12 @@ export async function describeUnread(
       `Where ${texts.links.length} link(s) of the slides lead is not in the result: ${fewOf([...new Set(texts.links)])}. An office program can save it as PDF.`;
   }
   const rtf = input.toString('latin1');
-  // Nothing is known about letters that are raw bytes of some encoding.
+  // Raw bytes have an unknown encoding, so such text is not checked.
   const { body = /[\x80-\xff]/.test(rtf) ? '' : richTextOf(rtf, { isHidden: false }), art } = texts;
   return { ...warnings, ...(await unread(`${body}\n${art}`, (json) => shownText(JSON.parse(json)))) };
 }
 
-/** What of a document (JSON) is not in the file that pandoc has written of it. */
+/** Warnings for text of a document (JSON) that is missing from the file that pandoc has written. */
 export function describeUnset(json: string, output: Uint8Array): Warnings {
   return describeLost(lostWords(shownText(JSON.parse(json)), textOfOutput(Buffer.from(output))));
 }
@@ -75,7 +75,7 @@ function describeLost(lost: readonly string[]): Warnings {
   return lost.length === 0 ? {} : { TEXT_LOST: `Not in the result: ${someWords(lost)} of the document.` };
 }
 
-/** What is counted of an office file, with what is said of so many that the result does not have. */
+/** The parts of an office file that are counted before and after, each with the warning for those that were lost. */
 const counted = {
   undrawnCount: [
     'DRAWINGS_LOST',
@@ -98,7 +98,7 @@ const counted = {
 } as const;
 type Counted = keyof typeof counted;
 
-/** What no reader hands on. */
+/** Parts that no reader passes on. */
 const aside = ['undrawnCount', 'insertedCount', 'commentCount', 'noteCount'] as const;
 
 function describeCounted<Kind extends Counted>(counts: Readonly<Record<Kind, number>>, ...kinds: readonly Kind[]) {
@@ -126,13 +126,13 @@ export function describeHidden({
   return { HIDDEN_TEXT_LOST: `Left out, because it is hidden: ${what}. Show it to have it converted.` };
 }
 
-/** `2 word(s) (ONE, TWO) and 1 picture(s)`; empty without any. */
+/** For example `2 word(s) (ONE, TWO) and 1 picture(s)`; empty if there are none. */
 function wordsAnd(text: string, count: number, others: string): string {
   const words = lostWords(text, '');
   return [...(words.length > 0 ? [someWords(words)] : []), ...(count > 0 ? [`${count} ${others}`] : [])].join(' and ');
 }
 
-/** What LibreOffice leaves out whole where its part for equations is not installed. */
+/** LibreOffice drops equations entirely if its Math component is not installed. */
 function describeEquations({ equations }: OfficeTexts): Warnings {
   if (equations.length === 0 || isHere(programs.math)) return {};
   return {
@@ -140,14 +140,14 @@ function describeEquations({ equations }: OfficeTexts): Warnings {
   };
 }
 
-/** All that a program should show of a document. */
+/** All text that a program should show. */
 function shownTextsOf({ body, art, diagrams, equations }: OfficeTexts): string {
   return [body, art, diagrams, ...(isHere(programs.math) ? equations : [])].join('\n');
 }
 
 /**
- * What of a document, of slides or of a spreadsheet is not on the pages that a program has printed. `isCopy`: not the input was printed,
- * but an old file that it was made of, whose equations are pictures.
+ * Warnings for what is missing from the printed pages of a document, presentation or spreadsheet. `isCopy`: the pages come from an old
+ * file, of which `input` is a copy in a newer format; its equations are pictures.
  */
 export async function describeUnprinted(
   request: EngineRequest,
@@ -164,7 +164,7 @@ export async function describeUnprinted(
   return { ...losses, ...(await describePages(request, shownTextsOf(texts), pdf)) };
 }
 
-/** What of a document is not in the plain text that a program has written. */
+/** Warnings for what is missing from the plain text that a program has written. */
 export function describeUnwritten({ route: { reader } }: EngineRequest, input: Buffer, text: Uint8Array): Warnings {
   const texts = officeTexts(reader, input);
   if (!texts) return {};
@@ -175,7 +175,7 @@ export function describeUnwritten({ route: { reader } }: EngineRequest, input: B
   };
 }
 
-/** What of an office file is not in another that a program has made of it. */
+/** Warnings for what is missing from an office file that a program has made from another. */
 export async function describeUnkept(
   request: EngineRequest,
   input: Buffer,
@@ -185,7 +185,7 @@ export async function describeUnkept(
   if (isTable(reader)) return isTable(result.format) ? describeUnkeptCells(request, input, result) : {};
   const [texts, kept] = [officeTexts(reader, input), officeTexts(result.format, result.data)];
   if (!texts || !kept) return {};
-  // Headers may be in a file once for each of its sections.
+  // A file may repeat its headers for each section.
   const headers = [...new Set(texts.headers.split(/\s+/))].join(' ');
   const wanted = [shownTextsOf(texts), headers, ...texts.drawnEquations];
   const { format, data } = result;
@@ -221,7 +221,7 @@ async function describeUnprintedCells(request: EngineRequest, input: Buffer, pdf
   };
 }
 
-/** An old spreadsheet is read as LibreOffice has copied it, with errors that may be of its making. */
+/** An old spreadsheet is read from LibreOffice's copy, which may contain error values of LibreOffice's own making. */
 function ownText({ inputFormat }: EngineRequest, text = ''): string {
   return inputFormat === 'xls' ? withoutErrors(text) : text;
 }
@@ -255,12 +255,12 @@ async function describeUnkeptCells(
   return { ...warnings, ...describeErrors(ownText(request, cells.shown), kept.shown), ...lost };
 }
 
-/** The text of a result, or more than that. */
+/** The text of a result; may contain more than that. */
 function textOfOutput(output: Buffer): string {
   const entries = entriesOf(output).filter(({ name }) => /\.(xml|x?html)$/.test(name));
   const all =
     entries.length === 0 ? output.toString('utf8') : entries.map((entry) => textOfEntry(output, entry)).join('\n');
-  // What is drawn is an attribute; what a field does is no text.
+  // WordArt text is an attribute; field instructions are not text.
   const texts = all
     .replace(/<\w+:instrText[\s>][^<]*/g, '')
     .replace(/<\w+:textpath\s[^<>]*?\bstring="([^"]*)"/g, ' $1 <');

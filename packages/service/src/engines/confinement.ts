@@ -4,20 +4,20 @@ import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
 import { findProgram } from './programs';
 
-/** What conversions, and the programs that they run, cannot do on this machine. */
+/** A sandbox for conversions and for the programs that they run. */
 export interface Confinement {
   readonly name: 'bubblewrap' | 'unshare' | 'none';
   /** Completes "conversions ...". */
   readonly says: string;
-  /** Puts a command into it; `folder` is all that it can write. Where it is sealed, it finds it under the name `seenAs`. */
+  /** Wraps a command, which can then write to `folder` only; if sealed, it sees the folder as `seenAs`. */
   readonly wrap: (command: readonly string[], folder: string, seenAs?: string) => readonly string[];
-  /** The command sees its folder under another name, and has processes of its own only: it is the child of the first of them. */
+  /** The command sees its folder under another name, and only its own processes, as a child of the first of them. */
   readonly isSealed: boolean;
 }
 
 let found: readonly [Confinement, ...Confinement[]] | undefined;
 
-/** Those that work here, the strongest first, and `none` last. They are tried once. */
+/** The sandboxes that work here, the strongest first, and `none` last. They are tested once. */
 export function confinements(): readonly [Confinement, ...Confinement[]] {
   return (found ??= findConfinements());
 }
@@ -65,7 +65,7 @@ function ifItWorks(confinement: Confinement): Confinement | undefined {
   return status === 0 ? confinement : undefined;
 }
 
-/** Parameters of bubblewrap: programs, fonts and the code of the engines to read, one folder to write, and nothing else. */
+/** Arguments for bubblewrap: programs, fonts and the code of engines to read, one folder to write, and nothing else. */
 function roomFor(folder: string, seenAs: string): string[] {
   const fonts = ['.fonts', '.local/share/fonts'].map((name) => readOnly(path.join(homedir(), name)));
   const readable = [...systemFolders(), ...codeOfEngines(), ...fonts];
@@ -94,7 +94,7 @@ function systemFolders(): Mount[] {
   ];
 }
 
-/** Node itself, this package and those that it uses: no folder in which a person keeps anything else. */
+/** Node itself, this package and its dependencies; no folder in which a person keeps anything else. */
 function codeOfEngines(): Mount[] {
   const plugin = path.dirname(require.resolve('temporal-file-conversion/package.json'));
   const packages = [path.resolve(__dirname, '../..'), plugin];

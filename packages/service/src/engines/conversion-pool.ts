@@ -17,32 +17,32 @@ import {
 } from './conversion';
 import { watchdogChannel, type WatchdogWord, watchdogWordSchema } from './watchdog-word';
 
-/** How long a process waits for work before it ends and gives its memory back. The last that waits stays. */
+/** How long an idle process is kept before it is ended to free its memory. The last idle one stays. */
 const idleTimeoutMs = 60_000;
 
 const warmingMs = 30_000;
 
-/** Their folders; whatever else lies beside them is somebody else's, and stays. */
+/** Prefix of the process folders. Cleanup touches nothing else that lies in the folder of the pool. */
 const processPrefix = 'process-';
 const ownFolderName = new RegExp(`^${processPrefix}\\w{6}$`);
 
 export type PoolOutcome =
   | ConversionOutcome
-  /** The pool was closed under it; the conversion has to run again. */
+  /** The pool was closed during the conversion, which has to run again. */
   | { status: 'interrupted' };
 
 interface PoolOptions {
   maxMemoryBytes: number;
-  /** To the disk, by one conversion. */
+  /** Limit for what one conversion writes to the disk. */
   maxWrittenBytes: number;
-  /** Where conversions work, on the disk of the files; what an earlier service left there is removed. */
+  /** Where conversions work; on the disk of the files, since results are renamed. Leftovers of an earlier service are removed. */
   folder: string;
 }
 
 /**
- * Processes that convert. The first one starts with the first conversion that is asked for or expected, so that the service starts at
- * once, and stays warm. They are processes, not threads, because nothing else ends native code or frees its memory, and a crash of an
- * engine takes down no more.
+ * A pool of conversion processes. The first one starts with the first conversion (or `warm`), so that the service itself starts at once,
+ * and then stays warm. They are processes, not threads, because only killing a process ends native code and frees its memory, and because
+ * a crashing engine then takes down nothing else.
  */
 export class ConversionPool {
   readonly #options: PoolOptions;
@@ -61,8 +61,8 @@ export class ConversionPool {
   }
 
   /**
-   * Starts the first process and has it convert a word, for a conversion that comes soon and waits for that: the first one of a process
-   * takes a second longer than the next. What goes wrong is told by the conversion that comes.
+   * Starts the first process ahead of a conversion that is expected soon, and converts one word in it: the first conversion of a process
+   * takes a second longer. `convert` waits for it. Errors are ignored, because the real conversion will report them.
    */
   warm(word: Word): void {
     const inputPath = path.join(this.#options.folder, 'word.md');
@@ -106,8 +106,8 @@ export class ConversionPool {
   }
 
   /**
-   * One that has loaded the engine, which takes seconds for some; of several the one that has loaded the fewest others, and of those the
-   * one that worked last, so that the others can time out.
+   * Prefers an idle process that has already loaded the engine, which takes seconds for some engines; among those the one with the fewest
+   * engines, and then the one used last, so that the others can time out.
    */
   #take(engine: string): ConversionProcess {
     const cost = ({ loaded }: ConversionProcess) => (loaded.has(engine) ? loaded.size : Infinity);
@@ -182,8 +182,8 @@ function brokenBy(error: unknown): { status: 'broken'; message: string } {
 }
 
 /**
- * A process can only run compiled code, while tests import the source; `src` and `dist` lie equally deep, so
- * that this path is right from both.
+ * Always the compiled file: a child process cannot run the TypeScript that tests import. `src` and `dist` are equally deep, so the path
+ * is right from both.
  */
 const processFile = path.resolve(__dirname, '../../dist/engines/conversion-process.js');
 
@@ -198,18 +198,18 @@ type ProcessEnding =
       word?: WatchdogWord | undefined;
     };
 
-/** Ends of a process that another one started in its place, as shells tell them too. */
+/** The signal behind an exit code of 128 + n, which is how shells and wrappers report the death of their child. */
 function signalOf(code: number | null): NodeJS.Signals | undefined {
   const names = Object.keys(system.signals) as NodeJS.Signals[];
   return names.find((name) => code === 128 + system.signals[name]);
 }
 
-/** A conversion may write less, which is looked at when it has: profiles and caches of programs need some. */
+/** The lowest file size limit, because programs need room for profiles and caches. A lower `maxWrittenBytes` is enforced after writing. */
 const leastFileBytes = 64 * 1024 * 1024;
 
-/** In front of a command: a file that grows beyond the limit ends whatever writes it. */
+/** Command prefix with which any program is killed when it writes a file beyond the limit. */
 function limitOfFiles(bytes: number): string[] {
-  // In blocks of 512 bytes, as POSIX has it. Where the limit is lower already, it stays.
+  // POSIX counts in blocks of 512 bytes. A lower limit that is already in force stays.
   return ['/bin/sh', '-c', 'ulimit -f "$0" 2>/dev/null; exec "$@"', String(Math.ceil(bytes / 512))];
 }
 
@@ -231,10 +231,10 @@ function wordIn(text: string): WatchdogWord | undefined {
   }
 }
 
-/** A process that converts one file at a time. It sees its own folder, and of other files as little as the machine can arrange. */
+/** A process that converts one file at a time. It sees its own folder, and as few other files as the confinement of the machine allows. */
 class ConversionProcess {
   readonly #folder: string;
-  /** The name of the folder for what converts: documents have fields that tell it. */
+  /** The path of the folder as the engine sees it. Fields of documents can print it, so a sealed process gets a neutral one. */
   readonly #seenAs: string;
   readonly #child: ChildProcess;
   readonly #exited: Promise<void>;
@@ -247,9 +247,9 @@ class ConversionProcess {
     this.#folder = mkdtempSync(path.join(folder, processPrefix));
     const [{ wrap, isSealed }] = confinements();
     this.#seenAs = isSealed ? '/conversions' : this.#folder;
-    // Half of it for JavaScript: most of the memory of engines is outside its heap.
+    // Half of the memory for the JavaScript heap: engines use most of theirs outside it.
     const heapMiB = Math.max(64, Math.floor(maxMemoryBytes / 2 / 1024 / 1024));
-    // A long document makes pandoc's memory grow, for which V8 marks the whole heap: in another thread that takes a fifth more CPU.
+    // V8 marks the whole heap whenever pandoc's memory grows; a concurrent marking thread costs a fifth more CPU.
     const node = [process.execPath, `--max-old-space-size=${heapMiB}`, '--no-concurrent-marking'];
     const limited = [...limitOfFiles(Math.max(maxWrittenBytes, leastFileBytes)), ...node];
     const [execPath = '', ...execArgv] = wrap(limited, this.#folder, this.#seenAs);
@@ -258,14 +258,14 @@ class ConversionProcess {
       execPath,
       execArgv,
       cwd: this.#folder,
-      // Code that works on untrusted files gets nothing of the environment but HOME, where user fonts are.
+      // Code that works on untrusted files gets no environment but HOME, for user fonts.
       env: { HOME: homedir(), TMPDIR: this.#seenAs },
       stdio: ['ignore', 'ignore', 'pipe', 'ipc', 'pipe'],
-      // A group of its own, with which the programs that it runs are killed. And Ctrl-C is for the service, which decides what
+      // Its own process group: the programs that it starts are killed with it, and Ctrl-C reaches only the service, which decides what
       // happens to its conversions.
       detached: true,
     });
-    // Where the machine can open no more files, a process that did not start has none.
+    // A child that could not start for want of file descriptors has no streams.
     const { stderr, stdio } = this.#child as Partial<ChildProcess>;
     const [said, word] = [endOf(stderr), endOf(stdio?.[watchdogChannel])];
     this.#exited = new Promise((resolve) => {
@@ -274,11 +274,11 @@ class ConversionProcess {
         this.#settle?.(this.#ended);
         resolve();
       };
-      // When all that it said has been read too.
+      // `close`, not `exit`: all output has been read by then.
       this.#child.once('close', (code, signal) =>
         end(signal ?? `exit code ${code ?? '?'}`, signal ?? signalOf(code) ?? null),
       );
-      // Without a pid it did not start, and no exit follows.
+      // Without a pid the process never started, and no `close` follows.
       this.#child.on('error', (error) => {
         if (this.#child.pid === undefined) end(messageOf(error));
       });
@@ -290,7 +290,7 @@ class ConversionProcess {
         this.#settle?.({ by: 'answer', outcome });
         return;
       }
-      // Only a document that took over its engine makes the process say anything else.
+      // Any other message means that a document has taken over its engine.
       this.#ended = { by: 'exit', signal: null, reason: 'it did not answer as it should', said: '' };
       this.#killGroup();
     });
@@ -300,7 +300,7 @@ class ConversionProcess {
     return this.#ended !== undefined;
   }
 
-  /** Converts one file. When this resolves, the process does nothing more: it has answered, or it is dead. */
+  /** Converts one file. Once this resolves, the process is idle again, or dead. */
   async convert(request: EngineRequest): Promise<ProcessEnding> {
     this.loaded.add(request.route.engine);
     const folder = path.join(this.#folder, 'conversion');
@@ -309,7 +309,7 @@ class ConversionProcess {
     const inside = { ...request, inputPath: path.join(seenAs, input), outputPath: path.join(seenAs, 'output') };
     try {
       await mkdir(folder);
-      // A copy: whatever happens to it, the upload stays as it is.
+      // A copy, so that the engine cannot change the upload.
       await copyFile(request.inputPath, path.join(folder, input), constants.COPYFILE_FICLONE);
       const ending = await this.#ask(inside);
       if (ending.by === 'answer' && ending.outcome.status === 'successful') {
@@ -338,7 +338,7 @@ class ConversionProcess {
     try {
       return await new Promise<ProcessEnding>((settle) => {
         this.#settle = settle;
-        // If the message cannot be sent, the process exits.
+        // A send error needs no handling: the process then exits, which settles the promise.
         this.#child.send(request, () => undefined);
       });
     } finally {
@@ -352,14 +352,14 @@ class ConversionProcess {
     try {
       if (pid !== undefined) process.kill(-pid, 'SIGKILL');
     } catch {
-      // It is gone already.
+      // Already gone.
     }
   }
 }
 
 /**
- * Moves what a conversion has made to its place. A document that took over its engine could leave a link there, and a link is
- * followed outside of what shuts the engine in. Looked at where nothing that converts can change it any more.
+ * Moves a result into place. A document that took over its engine could leave a link, which the service would follow out of the sandbox.
+ * The file is checked after the move, when no engine can change it any more.
  */
 export async function takeResult(file: string, place: string): Promise<void> {
   await rename(file, place);

@@ -20,16 +20,16 @@ import { engines } from './engines-table';
 import { asItIs } from './file-kind';
 
 /**
- * What a conversion process runs: one conversion at a time, each asked for and answered by a message. It is killed when one takes
- * too long, and kills itself when it needs too much memory or disk. Each engine is loaded when it is first needed.
+ * Entry point of a conversion process: one conversion at a time, requested and answered by a message. It is killed when one takes too
+ * long, and kills itself when it needs too much memory or disk. Engines are loaded on first use.
  */
 
-/** The parent is the service; passed in, because that may be gone before anything here runs. */
+/** The parent is the service. Its pid is passed in, because it may be gone before anything here runs. */
 const [maxMemoryBytes = 0, maxWrittenBytes = 0, parentPid = 0] = process.argv.slice(2).map(Number);
 
-// The service ends this process, after it has marked the conversion as unfinished.
+// The service ends this process, after marking the conversion as unfinished.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
-// Not `process.exit()`: it would wait for native code, which may continue for minutes. With the programs that it runs: 0 is its group.
+// Not `process.exit()`, which would wait for native code, perhaps for minutes. 0 is the process group, with its programs.
 process.on('disconnect', () => process.kill(0, 'SIGKILL'));
 
 // Engines print chatter to the console.
@@ -59,7 +59,7 @@ async function convert(request: EngineRequest): Promise<ConversionOutcome> {
   }
 }
 
-/** A file of no bytes would be taken for one that was cut off. */
+/** An empty file would be taken for one that was cut off. */
 function filled(converted: Converted | ConvertedFile): Converted | ConvertedFile {
   if ('file' in converted || converted.data.length > 0) return converted;
   const message = 'Nothing in the file can be in a result of this format, which is an empty line.';

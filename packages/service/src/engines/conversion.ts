@@ -3,8 +3,7 @@ import { messageOf } from '../shared/caught';
 import { showBytes } from '../shared/limits';
 
 /**
- * What a submit may say beside its formats. Which of them a conversion takes depends on its engine and the format that it writes; a
- * request with any other is refused.
+ * Optional parameters of a submit. Which of them apply depends on the engine and the output format; a request with any other is refused.
  */
 export const parameterSchemas = {
   page_size: z.enum(['a3', 'a4', 'a5', 'letter', 'legal']).describe('size of the pages; default: a4'),
@@ -12,7 +11,7 @@ export const parameterSchemas = {
   quality: z.int().min(1).max(100).describe('quality of a picture that loses some to be small; default: 85'),
   dpi: z.int().min(30).max(600).describe('pixels per inch of a page; default: 150'),
   width: z.int().min(1).max(20_000).describe('width of a picture in pixels; its height follows'),
-  // A single page is a number to whoever types it.
+  // Clients send a single page as a number.
   pages: z
     .preprocess(
       (pages) => (Number.isInteger(pages) ? String(pages) : pages),
@@ -43,7 +42,7 @@ export const papers: Readonly<Record<NonNullable<Parameters['page_size']>, reado
 export const millimetresPerInch = 25.4;
 export const pointsPerInch = 72;
 
-/** The pages of a document that `pages` names, counted from 0, each once and in their order; none when it has none of them. */
+/** Zero-based indexes of the pages that `pages` selects, each once and ascending; empty if the document has none of them. */
 export function choosePages(pages: string | undefined, count: number): number[] {
   const all = Array.from({ length: count }, (_, index) => index);
   if (pages === undefined) return all;
@@ -51,13 +50,13 @@ export function choosePages(pages: string | undefined, count: number): number[] 
   return all.filter((index) => ranges.some(([first = 0, last = first]) => index + 1 >= first && index + 1 <= last));
 }
 
-/** What goes to a conversion process; files travel by path. */
+/** The request to a conversion process; files travel by path. */
 export const conversionRequestSchema = z.object({
   route: z.object({ engine: z.string(), reader: z.string(), writer: z.string() }),
   inputPath: z.string(),
-  /** Where the process writes the output; on disk when it answers. */
+  /** Where the process writes the output; fsynced before it answers. */
   outputPath: z.string(),
-  /** The name of the source without its extension; the title of a document that has none. */
+  /** Name of the source without its extension; becomes the title of a document that has none. */
   title: z.string(),
   inputFormat: z.string(),
   outputFormat: z.string(),
@@ -66,10 +65,10 @@ export const conversionRequestSchema = z.object({
 });
 export type EngineRequest = Readonly<z.infer<typeof conversionRequestSchema>>;
 
-/** Warning names, each with how to resolve it. */
+/** Advice on how to resolve each warning, by its name. */
 export type Warnings = Record<string, string>;
 
-/** All of them; of a name that several have, each message. */
+/** Merges warnings; different messages under one name are joined. */
 export function joinWarnings(...all: readonly Warnings[]): Warnings {
   const joined: Warnings = {};
   for (const [name, message] of all.flatMap((each) => Object.entries(each))) {
@@ -80,12 +79,12 @@ export function joinWarnings(...all: readonly Warnings[]): Warnings {
 }
 
 /**
- * Ends of a conversion that may be the doing of the machine, each with how often a conversion is tried until the end is taken for its
- * own doing, or told as a failure of the service.
+ * Ends of a conversion that the machine may have caused, each with the number of attempts before it is reported as a failure of the
+ * conversion or of the service.
  */
 export const triesByEnd = { killed: 5, crashed: 2, timedOut: 2 } as const;
 
-/** What a process answers. `worn`: it must not convert again. */
+/** The answer of a process. `worn`: the process must not convert again. */
 export const conversionOutcomeSchema = z.intersection(
   z.object({ worn: z.boolean(), end: z.enum(['killed', 'crashed', 'timedOut']).optional() }),
   z.discriminatedUnion('status', [
@@ -104,7 +103,7 @@ export interface Converted {
   readonly warnings: Warnings;
 }
 
-/** A conversion result that a program has written, beside the input. */
+/** A conversion result that a program has already written, beside the input. */
 export interface ConvertedFile {
   readonly file: string;
   readonly warnings: Warnings;
@@ -119,12 +118,12 @@ export function wroteTooMuch(maxBytes: number): string {
   return `The conversion writes more than the ${showBytes(maxBytes)} that it may: the result would be too large. Split the file, or make it smaller.`;
 }
 
-/** A program was killed from outside: of a limit, and with the service, the whole conversion process dies. */
+/** A program was killed from outside. Our own limits, and the end of the service, kill the whole conversion process instead. */
 export class ProgramKilled extends Error {
   override readonly name = 'ProgramKilled';
 }
 
-/** What an engine says, on one line and short enough for a message. */
+/** A message of an engine, on one line and short enough for an answer. */
 export function oneLine(text: string): string {
   const line = text.replace(/\s+/g, ' ').trim();
   return line.length > 300 ? `${line.slice(0, 297)}...` : line;
@@ -138,7 +137,7 @@ export function fewOf(names: readonly string[]): string {
   return names.slice(0, 5).join(', ') + (names.length > 5 ? ` and ${names.length - 5} more` : '');
 }
 
-/** One warning for all images that the document names but does not contain. */
+/** One warning for all images that the document references but does not contain. */
 export function describeMissing(names: readonly string[]): Warnings {
   if (names.length === 0) return {};
   const unique = new Set(names.map((name) => (name.length > 60 ? `${name.slice(0, 57)}...` : name)));
@@ -146,7 +145,7 @@ export function describeMissing(names: readonly string[]): Warnings {
   return { RESOURCE_NOT_FOUND: oneLine(message) };
 }
 
-/** Loads an optional engine, or fails with what to install. */
+/** Loads an optional engine. @throws ConversionFailure that says what to install. */
 export async function loadEngine<Module>(packageName: string, load: () => Promise<Module>): Promise<Module> {
   try {
     return await load();
@@ -159,7 +158,7 @@ export async function loadEngine<Module>(packageName: string, load: () => Promis
 
 let worn = false;
 
-/** This process must convert no other file: something in it is in a state that nobody knows, or has been used for long. */
+/** Bars this process from converting another file, because its state is unknown or because it has been used for long. */
 export function wearOut(): void {
   worn = true;
 }

@@ -3,10 +3,10 @@ import { loadSharp, maxPixels } from './image-engine';
 import { imageKind } from './pandoc-document';
 import { isHere } from './programs';
 
-/** Pictures of a document that the format of the result does not take, made into PNG. */
+/** Converts pictures that the format of the result does not support to PNG. */
 
 export interface Pictures {
-  /** What the result can hold, by the names that the document has for them. */
+  /** Pictures that the result can hold, by their names in the document. */
   readonly media: ReadonlyMap<string, Uint8Array>;
   readonly lost: ReadonlySet<string>;
 }
@@ -26,7 +26,7 @@ export async function takenPictures(
   return { media: taken, lost };
 }
 
-/** What other pictures, drawings of Windows and packed ones begin with. */
+/** First bytes of other pictures, of Windows metafiles, and of compressed ones. */
 const otherStarts = [
   'BM',
   'II',
@@ -44,11 +44,11 @@ const otherStarts = [
   '\xc5\xd0',
 ];
 
-/** Whether a picture begins as one, and is not cut off where its kind has an end. */
+/** Whether data begins like a picture and, if its kind has an end mark, is not cut off. */
 export function isWhole(data: Buffer): boolean {
   const kind = imageKind(data);
   if (kind === 'png') return data.includes('IEND');
-  // A small picture within it has an end of its own.
+  // A thumbnail inside has an end mark of its own.
   if (kind === 'jpg') return data.lastIndexOf('\xff\xd9', undefined, 'latin1') > data.length / 2;
   const head = data.toString('latin1', 0, 8);
   return kind !== undefined || otherStarts.some((start) => head.startsWith(start));
@@ -60,12 +60,12 @@ export function describeLostPictures(lost: ReadonlySet<string>): Warnings {
   return { IMAGES_LOST: oneLine(message) };
 }
 
-/** Lines of a drawing are to be seen on paper, too. */
+/** Lines of a drawing must be visible on paper, too. */
 const density = 144;
-/** As typst has it of pictures that do not say how large they are. */
+/** typst's assumption for pictures that do not state their size. */
 const usualDensity = 72;
 
-/** Undefined for what is no picture that can be read here. */
+/** Undefined if it cannot be read as a picture. */
 async function pngOf(data: Buffer): Promise<Uint8Array | undefined> {
   if (!isHere({ npm: 'sharp' })) return undefined;
   const sharp = await loadSharp();

@@ -1,6 +1,6 @@
 import type { EngineRequest, Converted, ConvertedFile, ParameterName } from './conversion';
 
-/** Every engine, the first choice for a pair of formats before the others. */
+/** Every engine, in order of preference for a pair of formats. */
 export const engineNames = [
   'libreoffice',
   'chromium',
@@ -13,14 +13,14 @@ export const engineNames = [
   'ffmpeg',
 ] as const;
 
-/** Those that come with this package, as far as its optional dependencies are installed. */
+/** Engines made of npm packages, which are optional dependencies of this package. */
 export const engineNamesOfNpm = ['sharp', 'pdfium', 'sheets', 'pandoc', 'typst'] as const satisfies EngineName[];
 
 export type EngineName = (typeof engineNames)[number];
 
 /**
- * What converts files: packages of npm, or a program of the machine. One more is a name above, a row in
- * `engines-table.ts`, and a file that converts.
+ * An engine that converts files: npm packages, or a program of the machine. A new one needs a name above, a row in `engines-table.ts`,
+ * and a file that converts.
  */
 export interface Engine {
   readonly name: EngineName;
@@ -31,7 +31,7 @@ export interface Engine {
   readonly load: () => Promise<Convert>;
 }
 
-/** Every format that it reads converts to every format that it writes. */
+/** Converts every format that it reads to every format that it writes. */
 export interface Family {
   readonly reads: Codecs;
   readonly writes: Codecs;
@@ -39,26 +39,25 @@ export interface Family {
   readonly needs?: readonly Need[];
 }
 
-/** Public names of formats, each with what the engine calls it. */
+/** Public names of formats, each with the name that the engine uses. */
 export type Codecs = ReadonlyMap<string, string>;
 
-/** What has to be installed. */
 export type Need = { readonly npm: string } | Program;
 
-/** A program of the machine, and the package of Debian that brings it. */
+/** A program of the machine, and the Debian package that contains it. */
 export interface Program {
   readonly debian: string;
   readonly commands: readonly string[];
-  /** Prints its version. Default: `--version`. */
+  /** Option that prints the version. Default: `--version`. */
   readonly versionFlag?: string;
-  /** A file beside the program, where one program comes in several packages. */
+  /** A file beside the program, if several packages share one program. */
   readonly beside?: string;
 }
 
-/** Throws a ConversionFailure when it is the input that cannot be converted. */
+/** @throws ConversionFailure if the input cannot be converted. */
 export type Convert = (request: EngineRequest) => Promise<Converted | ConvertedFile>;
 
-/** `jpg=jpeg png`: the engine calls jpg "jpeg", and png as everybody does. */
+/** `jpg=jpeg png`: the engine calls jpg "jpeg", and png "png". */
 export function codecs(names: string): Codecs {
   return new Map(
     names.split(/\s+/).map((name) => {

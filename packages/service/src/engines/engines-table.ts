@@ -18,7 +18,7 @@ const soundTargets = 'aac=adts aiff flac m4a=ipod mp3 ogg opus wav wma=asf';
 const films = codecs('3gp=mov avi flv m4v=mov mkv=matroska mov mp4=mov mpg=mpeg ts=mpegts webm=matroska wmv=asf');
 const pictures = codecs('avif gif jpg=jpeg png svg tiff webp');
 
-/** What pandoc reads, or what is read here and handed to it as a document of its own. */
+/** Formats that pandoc reads, or that are read here and passed to it as a pandoc document. */
 const documents = codecs(
   `adoc=asciidoc bib=biblatex bib-bibtex=bibtex creole csv djot docx epub epub-epub2=epub fb2 html ipynb json-csl=csljson
   json-pandoc=json man man-mdoc=mdoc md=github-markdown md-commonmark=commonmark md-gfm=gfm md-mmd=markdown_mmd md-pandoc=markdown
@@ -134,7 +134,7 @@ const table: Readonly<Record<EngineName, Omit<Engine, 'name'>>> = {
   },
 };
 
-/** Every engine, in the order in which they are chosen. */
+/** Every engine, in order of preference. */
 export const engines: readonly Engine[] = engineNames.map((name) => ({ name, ...table[name] }));
 
 /** For an engine that takes its input in memory. */

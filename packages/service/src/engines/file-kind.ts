@@ -4,7 +4,7 @@ import type { Engine } from './engine';
 import { formatRows } from './formats-table';
 import { readInput } from './input';
 
-/** What a file is, told by its contents: many have the extension of something else. */
+/** Detects the format of a file by its contents, because many have a wrong extension. */
 
 const starts: readonly (readonly [format: string, start: RegExp])[] = [
   ['pdf', /^[^]{0,100}%PDF-/],
@@ -16,14 +16,14 @@ const starts: readonly (readonly [format: string, start: RegExp])[] = [
   ['webp', /^RIFF....WEBP/],
 ];
 const page = /^(\xef\xbb\xbf)?\s*(<!doctype html|<html)/i;
-/** What programs that export for Office give the names of its old formats. */
+/** Contents of files that exporting programs name like old Office formats. */
 const texts: readonly (readonly [format: string, text: RegExp])[] = [
   ['xml', /^(\xef\xbb\xbf)?\s*<\?xml/],
   ['mht', /^MIME-Version:/i],
   ['tsv', /^(?=[^]*\t)(\xff\xfe[^]*|[\t\n\f\r -\xff]*)$/],
   ['txt', /^[\t\n\f\r -\xff]+$/],
 ];
-/** Formats of documents in the container of older programs, by the name of the stream that holds one. */
+/** Formats in the container of older programs, by the name of their main stream. */
 const streams: readonly (readonly [format: string, name: string])[] = [
   ['doc', 'WordDocument'],
   ['xls', 'Workbook'],
@@ -48,7 +48,7 @@ const binary = new Set([
   ...[streams, folders, mediaTypes].flatMap((kinds) => kinds.map(([kind]) => kind)),
 ]);
 
-/** The name of a format, or undefined for what has no marks of its own, as most texts. */
+/** The name of a format, or undefined for contents without a signature, such as most texts. */
 export function fileKindOf(input: Buffer, inputFormat: string): string | undefined {
   const head = input.toString('latin1', 0, 512);
   const started = starts.find(([, start]) => start.test(head))?.[0];
@@ -68,14 +68,14 @@ export function fileKindOf(input: Buffer, inputFormat: string): string | undefin
   return mediaTypes.find(([, mediaType]) => mediaType.test(type))?.[0];
 }
 
-/** A request for what its file really is, where the engine reads that. @throws ConversionFailure that says what it is. */
+/** A request for the real format of its file, if the engine reads that. @throws ConversionFailure that names the format. */
 export async function asItIs(
   request: EngineRequest,
   engine: Pick<Engine, 'families' | 'name'>,
 ): Promise<{ request: EngineRequest; warnings: Warnings }> {
   const same = { request, warnings: {} };
   const [named = ''] = request.inputFormat.split('-');
-  // FFmpeg and sharp look themselves, and films are too large to be read here.
+  // FFmpeg and sharp detect formats themselves, and films are too large to be read here.
   if (engine.name === 'ffmpeg' || pictures.has(named)) return same;
   const kind = fileKindOf(await readInput(request), named);
   if (kind === undefined || kind === named || (!binary.has(named) && !binary.has(kind) && !pictures.has(kind)))

@@ -4,7 +4,7 @@ import { ConversionFailure, type EngineRequest, type ConvertedFile, type Warning
 import { type Film, filmSchema, lostTags, planTracks, secondsOf, trackName, type TrackPlan } from './film-tracks';
 import { lastLine, pathOf, programs, runProgram, workFolderOf } from './programs';
 
-/** Sound and film, with the codecs that FFmpeg itself chooses for a container. */
+/** Converts sound and film, with the codecs that FFmpeg chooses for a container. */
 export async function convertFilm(request: EngineRequest): Promise<ConvertedFile> {
   const film = await readFilm(request, inputOf(request));
   if (film.streams.length === 0) {
@@ -33,12 +33,12 @@ export async function convertFilm(request: EngineRequest): Promise<ConvertedFile
   );
 }
 
-/** A file is what its name says: a list of other files under another name is not followed. */
+/** The file is read only as the format of its name, so that a playlist under another name is not followed. */
 function inputOf({ route: { reader }, inputPath }: EngineRequest): string[] {
   return ['-protocol_whitelist', 'file', '-f', reader, '-i', inputPath];
 }
 
-/** Without any track: a file that cannot be read. */
+/** Has no tracks if the file cannot be read. */
 async function readFilm(request: EngineRequest, input: readonly string[]): Promise<Film> {
   const list = path.join(workFolderOf(request), 'tracks.json');
   const shown = ['-show_streams', '-show_chapters', '-show_format', '-of', 'json', '-o', list];
@@ -51,7 +51,7 @@ async function readFilm(request: EngineRequest, input: readonly string[]): Promi
   return filmSchema.parse({ ...told, isTimeGuessed: ended.says.includes('Estimating duration') });
 }
 
-/** FFmpeg leaves out what a container has no place for. */
+/** FFmpeg silently drops what a container has no place for. */
 function describeUntold(
   { outputFormat }: EngineRequest,
   { film, plan, made }: { film: Film; plan: TrackPlan; made: Film },
@@ -97,14 +97,14 @@ function describeLosses(
   return warnings;
 }
 
-/** The first of several complaints is the cause; the others follow from it. */
+/** The first of several errors is the cause; the others follow from it. */
 function reasonIn(says: string, request: EngineRequest): string {
   const [first = ''] = says.trim().split('\n').map(plain);
   if (/Invalid data found|moov atom not found|End of file/.test(says)) return 'it is damaged or cut off.';
   return lastLine(first, request);
 }
 
-/** Without the address of the part that speaks: `[libx264 @ 0x55d0c8]`. */
+/** Without the address of the component: `[libx264 @ 0x55d0c8]`. */
 function plain(line: string): string {
   return line.replace(/\[[^\]]* @ 0x[0-9a-f]+\]\s*/g, '');
 }

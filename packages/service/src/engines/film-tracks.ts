@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ConversionFailure, type EngineRequest } from './conversion';
 
-/** Which tracks of a film or a sound its target holds, and how. */
+/** Decides which tracks of a film or a sound its target holds, and how. */
 
 const trackSchema = z.object({
   index: z.number(),
@@ -20,19 +20,19 @@ export const filmSchema = z.object({
   format: z
     .object({ tags: z.record(z.string(), z.string()).default({}), duration: z.coerce.number().optional() })
     .default({ tags: {} }),
-  /** Its time is made of its size and its bit rate. */
+  /** The duration is an estimate from size and bit rate. */
   isTimeGuessed: z.boolean().default(false),
 });
 export type Film = z.infer<typeof filmSchema>;
 
-/** What a container holds beside its first track of pictures and its first of sound. */
+/** The tracks that a container can hold. */
 interface Container {
   readonly pictures: boolean;
   readonly sounds: 'none' | 'one' | 'many';
   readonly subtitles?: 'mov_text' | 'srt' | 'webvtt';
   readonly keeps?: RegExp;
   readonly cover?: boolean;
-  /** Its sound has two channels at most, and one of these rates, if it has to. */
+  /** Limits sound to two channels and, if given, to one of these sample rates. */
   readonly stereo?: string | true;
 }
 
@@ -84,7 +84,7 @@ export function planTracks({ inputFormat, outputFormat }: EngineRequest, tracks:
     return codec === undefined ? [] : [{ track, codec }];
   });
   const kept = [...pictures, ...sounds, ...covers, ...subtitles.map(({ track }) => track)];
-  // Whoever wants the sound of a film wants neither its pictures nor its subtitles.
+  // A sound that is extracted from a film needs neither its pictures nor its subtitles.
   const wanted = container.pictures ? tracks : tracks.filter((track) => track.codec_type === 'audio' || isCover(track));
   const hasAlpha = pictures.some(({ pix_fmt: format }) => /^(yuva|ya|argb|rgba|abgr|bgra|gbrap)/.test(format));
   const keepsAlpha = outputFormat === 'webm' || outputFormat === 'gif';
@@ -96,18 +96,18 @@ export function planTracks({ inputFormat, outputFormat }: EngineRequest, tracks:
       ...subtitles.flatMap(({ codec }, at) => [`-c:s:${at}`, codec]),
       ...(sounds.length > 0 ? soundParameters(container) : []),
       ...(outputFormat === 'aiff' ? ['-write_id3v2', '1'] : []),
-      // Here title, artist and their like are of the sound, not of the file.
+      // These formats keep title, artist and the like in the sound track, not in the file.
       ...(/^(ogg|opus)$/.test(inputFormat) ? ['-map_metadata', `0:s:${sounds[0]?.index ?? 0}`] : []),
     ],
     kept,
-    // Tracks without pictures, sound or text are for the program that made the file.
+    // Data tracks are for the program that made the file.
     lost: wanted.filter((track) => !kept.includes(track) && track.codec_type !== 'data'),
     losesAlpha: hasAlpha && !keepsAlpha,
     mixedDown: container.stereo === undefined ? [] : sounds.filter(({ channels }) => channels > 2),
   };
 }
 
-/** What every player shows: one colour for four pixels, and so an even size; a line of black is added to an odd one. */
+/** The colour format that every player shows needs an even size; an odd one gets a line of black. */
 function pictureParameters(keepsAlpha: boolean): string[] {
   return ['-pix_fmt:v:0', keepsAlpha ? 'yuva420p' : 'yuv420p', '-filter:v:0', 'pad=ceil(iw/2)*2:ceil(ih/2)*2'];
 }
@@ -125,7 +125,7 @@ function subtitleCodec({ subtitles, keeps }: Container, { codec_name: codec }: T
 
 const kinds: Readonly<Record<string, string>> = { audio: 'sound', video: 'pictures', subtitle: 'subtitles' };
 
-/** `sound 2 (deu, Commentary)`: its number in the file, from 1 on. */
+/** For example `sound 2 (deu, Commentary)`, with its number in the file, from 1. */
 export function trackName({ index, codec_type: type, codec_name: codec, tags, disposition }: Track): string {
   const kind = disposition.attached_pic === 1 ? 'cover' : (kinds[type] ?? type);
   const { language, title } = tags;
@@ -135,7 +135,7 @@ export function trackName({ index, codec_type: type, codec_name: codec, tags, di
 
 const told = /^(title|artist|album|album_artist|composer|date|genre|track|comment|description|lyrics|copyright)$/i;
 
-/** Names of what a file says of itself, and another that was made of it does not, under any name. */
+/** Names of the tags of `from` whose values `to` lacks under any name. */
 export function lostTags(from: Film, to: Film): string[] {
   const { tags: ofSound = {} } = from.streams.find(({ codec_type: type }) => type === 'audio') ?? {};
   const kept = new Set([to.format, ...to.streams].flatMap(({ tags }) => Object.values(tags)));
@@ -144,13 +144,13 @@ export function lostTags(from: Film, to: Film): string[] {
   return [...new Set(lost.map(([name]) => name.toLowerCase()))];
 }
 
-/** How many seconds a file says that these of its tracks last, if it says so. */
+/** Duration of these tracks in seconds, if the file states it. */
 export function secondsOf({ streams, format, isTimeGuessed }: Film, tracks: readonly Track[]): number | undefined {
   if (isTimeGuessed) return undefined;
   const isShown = ({ codec_type: type, disposition }: Track) =>
     /^(audio|video)$/.test(type) && disposition.attached_pic !== 1;
   const known = tracks.filter(isShown).flatMap(({ duration }) => duration ?? []);
   if (known.length > 0) return Math.max(...known);
-  // Else it is the time of the longest track, whichever that is.
+  // The duration of the file is that of its longest track, whichever that is.
   return streams.every((track) => tracks.includes(track)) ? format.duration : undefined;
 }

@@ -1,17 +1,17 @@
 export interface FormatRow {
-  /** The public name: `docx`, or `md-gfm` for a variant, which shares the file extension. */
+  /** The public name: `docx`, or `md-gfm` for a variant with the same file extension. */
   readonly name: string;
   readonly type: string | null;
   /** The first one names output files; the others are aliases. */
   readonly extensions: readonly [string, ...string[]];
-  /** Extensions of files that are read as it, and never written: templates, and documents with macros. */
+  /** Extensions of files that are read as this format but never written: templates, and documents with macros. */
   readonly readsAlso: readonly string[];
   readonly title: string;
   readonly categories: readonly string[];
   readonly mediaType: string;
 }
 
-/** Behind a bar stand extensions that are only read. The media type is that of all formats with the first extension. */
+/** Extensions behind the bar are only read. The media type applies to all formats with the same first extension. */
 type Row = [name: string, extensions: string, title: string, categories: string, mediaType?: string];
 
 const openXml = 'application/vnd.openxmlformats-officedocument';

@@ -11,14 +11,14 @@ const nameStructure = /^[a-z0-9]+(-[a-z0-9_]+)?$/;
 
 type Route = EngineRequest['route'];
 
-/** A conversion whose file is made where it is converted. */
+/** The conversion of a generated one-word file. */
 export type Word = Omit<EngineRequest, 'inputPath' | 'outputPath' | 'timeoutMs'>;
 
-/** A family of an engine, and what of its needs is not here. */
+/** A family of formats of an engine, with those of its needs that are missing on this machine. */
 type Lane = ReturnType<typeof lanesOf>[number];
 
 interface CatalogOptions {
-  /** Names of the engines that may be used, the first choice first. Default: all. */
+  /** Names of the engines to use, in order of preference. Default: all. */
   engines?: readonly string[] | undefined;
   isHere?: (need: Need) => boolean;
 }
@@ -28,7 +28,7 @@ export class FormatCatalog {
   readonly #byName = new Map<string, FormatRow>();
   readonly #byExtension = new Map<string, FormatRow>();
 
-  /** @throws Error for a name that no engine has. */
+  /** @throws Error for an unknown engine name. */
   constructor(options: CatalogOptions = {}) {
     this.#lanes = lanesOf(options);
     for (const row of formatRows) {
@@ -48,18 +48,18 @@ export class FormatCatalog {
     }
   }
 
-  /** The format of a public name or of an alias (`jpeg`, `markdown-gfm`), or undefined. */
+  /** The format of a public name or an alias (`jpeg`, `markdown-gfm`), or undefined. */
   find(name: string): FormatRow | undefined {
     return this.#byName.get(name.toLowerCase());
   }
 
-  /** The same for a result: no file is written as a template, or with macros. */
+  /** The same for a result: no file is written as a template or with macros. */
   findOutput(name: string): FormatRow | undefined {
     const row = this.find(name);
     return row?.readsAlso.includes(name.toLowerCase()) === true ? undefined : row;
   }
 
-  /** The format that a file with this extension is read as, or undefined when no engine reads such files. */
+  /** The format that a file with this extension is read as, or undefined if no engine reads it. */
   ofExtension(extension: string): FormatRow | undefined {
     return this.#byExtension.get(extension.toLowerCase());
   }
@@ -77,12 +77,12 @@ export class FormatCatalog {
     });
   }
 
-  /** Every pair that converts here, by the names of its formats (`md pdf`), with the name of its engine. */
+  /** Every pair of formats that converts here (`md pdf`), with the name of its engine. */
   pairs(): Map<string, string> {
     return pairsOf(this.#lanes.filter(isUsable));
   }
 
-  /** The engines that may be used, in the order in which they are chosen. */
+  /** The engines that may be used, in order of preference. */
   engineStates() {
     const pairs = this.pairs();
     const served = [...pairs.values()];
@@ -92,16 +92,16 @@ export class FormatCatalog {
       return {
         engine,
         isHere: absent.length < lanes.length,
-        /** Pairs of formats for which it is the one that is chosen. */
+        /** Number of pairs of formats for which this engine is chosen. */
         serves: served.filter((name) => name === engine.name).length,
-        /** Pairs that nothing here converts, and that what is missing of it would. */
+        /** Number of pairs that nothing here converts, and that this engine would convert with its missing needs. */
         adds: [...pairsOf(absent).keys()].filter((pair) => !pairs.has(pair)).length,
         ...(absent.length > 0 && { install: installCommand(absent.flatMap(({ missing }) => missing)) }),
       };
     });
   }
 
-  /** What would convert the pair if it were here. */
+  /** The families that convert the pair, with or without missing needs, in order of preference. */
   lanesFor(input: FormatRow, output: FormatRow): Lane[] {
     return this.#lanes.filter(({ family }) => family.reads.has(input.name) && family.writes.has(output.name));
   }
@@ -153,7 +153,7 @@ const formatErrors = {
   any: { structure: 'WRONG_FORMAT_STRUCTURE', unknown: 'INVALID_FORMAT' },
 } as const;
 
-/** A format by its name. `end` selects the error codes. */
+/** A format by its name; `end` selects the error codes. @throws TaskError */
 export function requireFormat(catalog: FormatCatalog, name: string, end: keyof typeof formatErrors): FormatRow {
   const { structure, unknown } = formatErrors[end];
   if (!nameStructure.test(name.toLowerCase())) throw new TaskError(structure, { subject: name });
@@ -162,7 +162,7 @@ export function requireFormat(catalog: FormatCatalog, name: string, end: keyof t
   return row;
 }
 
-/** The input format of an uploaded file: the one that the request names, otherwise that of the extension. */
+/** The input format of an uploaded file: the one that the request names, otherwise that of the extension. @throws TaskError */
 export function chooseInput(
   catalog: FormatCatalog,
   { named, fileName }: { named: string | undefined; fileName: string },
@@ -174,7 +174,7 @@ export function chooseInput(
   throw new TaskError('NOT_MATCH_EXTENSION_AND_INPUT', { subject: named ?? extension });
 }
 
-/** The conversion of a word of Markdown by the engine that converts the pair. Undefined: that one reads no Markdown. */
+/** The conversion of a Markdown word by the engine of the pair. Undefined if that engine reads no Markdown. */
 export function wordFor(catalog: FormatCatalog, pair: { input: string; output: string }): Word | undefined {
   const [markdown, input, output] = [catalog.find('md'), catalog.find(pair.input), catalog.findOutput(pair.output)];
   if (!markdown || !input || !output) return undefined;
@@ -184,7 +184,7 @@ export function wordFor(catalog: FormatCatalog, pair: { input: string; output: s
   return { route: requireRoute(catalog, markdown, output), ...formats, title: 'word', parameters: {} };
 }
 
-/** How the first engine that is here, and takes these parameters, converts the pair. */
+/** The route through the first installed engine that takes these parameters. @throws TaskError if there is none. */
 export function requireRoute(
   catalog: FormatCatalog,
   input: FormatRow,

@@ -1,7 +1,7 @@
 import { saidByStyle, stylesOf } from './open-styles';
 import { attributeOf } from './xml';
 
-/** Parts of documents that nobody sees: shapes of slides, and texts of OpenDocument. */
+/** Removes invisible parts of documents: shapes of slides, and texts of OpenDocument. */
 
 const shapes =
   /<(\/?)p:(?:sp|pic|graphicFrame|cxnSp|grpSp)(?=[\s>])[^<>]*>|<p:cNvPr\s(?:[^<>]*?\s)?hidden="(?:1|true)"/g;
@@ -12,17 +12,17 @@ interface Seen {
   readonly hidden: string;
 }
 
-/** The XML of a slide without its hidden shapes and groups, and what these hold. */
+/** The XML of a slide without hidden shapes and groups, and their XML. */
 export function withoutHiddenShapes(slide: string): Seen {
   return withoutHidden(slide, shapes, () => false);
 }
 
 const ownStyles = /<office:automatic-styles(?=[\s>])[^]*?<\/office:automatic-styles>/g;
 
-/** The same of the content of an OpenDocument file, in which styles hide text; `more`: its other styles. */
+/** The same for the content of an OpenDocument file, whose styles hide text; `more` holds its other styles. */
 export function withoutHiddenTexts(content: string, more: string): Seen {
   if (!`${content}${more}`.includes('text:display="none"')) return { xml: content, hidden: '' };
-  // Those of headers have names of their own, such as P1.
+  // Automatic styles of headers reuse names, such as P1.
   const styles = stylesOf(`${more.replace(ownStyles, '')}${content}`, ['paragraph', 'text', 'section']);
   const displayOf = (style: string | undefined) =>
     saidByStyle(styles, style, ({ inside }) => attributeOf(inside, 'text:display'));
@@ -31,7 +31,7 @@ export function withoutHiddenTexts(content: string, more: string): Seen {
   });
 }
 
-/** `tag`: its first group is what closes an element; without it, the element around it is hidden. */
+/** `tag`: its first group is the slash of an end tag; a match without that group hides the element around it. */
 function withoutHidden(whole: string, tag: RegExp, isHidden: (start: string) => boolean): Seen {
   const open: { start: number; isHidden: boolean }[] = [];
   let [xml, hidden, at] = ['', '', 0];

@@ -2,14 +2,14 @@ import { attribute, has, pageRules } from './html-page';
 import { count } from './input';
 import { hasWords } from './words';
 
-/** Elements of a page that no browser shows, because of its styles or of what they are. */
+/** Finds elements of a page that no browser shows, because of their styles or their kind. */
 
-/** What is none of these is passed over whole. */
+/** Comments, scripts and the like match as a whole, so that nothing in them is taken for a tag. */
 const tag =
   /<!--[^]*?(?:-->|$)|<(script|style|title|textarea)\b[^]*?(?:<\/\1\s*>|$)|<(\/?)([a-z][\w:-]*)((?:"[^"]*(?:"|$)|'[^']*(?:'|$)|[^>"'])*)(?:>|$)/gi;
 const empty = /^(?:area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr)$/;
 const shownByNobody = /^(?:template|datalist)$/;
-/** The elements before which others end without a tag. */
+/** Elements before which others end without an end tag. */
 const endedBy: Readonly<Record<string, RegExp>> = {
   p: /^(?:address|article|aside|blockquote|div|dl|fieldset|figure|footer|form|h[1-6]|header|hr|main|nav|ol|p|pre|section|table|ul)$/,
   ...{ li: /^li$/, dt: /^d[td]$/, dd: /^d[td]$/, option: /^opt/ },
@@ -17,7 +17,7 @@ const endedBy: Readonly<Record<string, RegExp>> = {
   ...{ thead: /^t(?:body|foot)$/, tbody: /^t(?:body|foot)$/ },
 };
 
-/** A page without them, and their text. A page that would have no text is left as it is: a script may show all of it. */
+/** A page without hidden elements, and their text. A page that would lose all of its text stays as it is: a script may show it. */
 export function withoutHiddenElements(html: string): { html: string; hidden: string } {
   const isHidden = hiding(html);
   const open: { name: string; start: number; isHidden: boolean }[] = [];
@@ -64,13 +64,13 @@ function textOf(html: string): string {
   return html.replace(tag, ' ');
 }
 
-/** How strongly rules say that what they select, by its element, a class or an identifier, is shown or hidden. */
+/** Specificity with which rules hide or show what they select, by element, class or identifier. */
 interface Said {
   readonly hides: Map<string, number>;
   readonly shows: Map<string, number>;
 }
 
-/** Whether an element is hidden. What is so in some places or at some times, such as in a window of some size, is not. */
+/** Whether an element is always hidden; elements that are hidden only sometimes, such as in small windows, are not. */
 function hiding(html: string): (name: string, attributes: string) => boolean {
   const { always, sometimes } = pageRules(html);
   const said = { hides: new Map<string, number>(), shows: new Map<string, number>() };
@@ -111,7 +111,7 @@ function addRules({ hides, shows }: Said, css: string, isAlways: boolean): void 
   }
 }
 
-/** What the last declaration of it says. */
+/** By the last `display` declaration. */
 function displayOf(declarations: string): { isNone: boolean; isImportant: boolean } | undefined {
   const all = Array.from(declarations.matchAll(/(?:^|[;\s])display\s*:\s*([\w-]+)\s*(!\s*important)?/gi));
   const [, value, important] = all.at(-1) ?? [];

@@ -1,12 +1,12 @@
 import type { WorkBook } from '@e965/xlsx';
 import { attributeOf } from './xml';
 
-/** What an ODS spreadsheet hides, which the library neither reads nor writes: sheets, rows and columns, by the XML of its content. */
+/** Hidden sheets, rows and columns of ODS spreadsheets, which the library neither reads nor writes. */
 
 const element =
   /<(table:table|table:table-row|table:table-column|style:style|style:table-properties)(?=[\s/>])([^>]*)>/g;
 
-/** Tells the book what its file hides. Of rows and columns that are repeated to the end of a sheet, those with cells. */
+/** Marks in the book the parts that its file hides. Rows and columns that repeat to the end of a sheet count as far as there are cells. */
 export function readHidden(content: string, book: WorkBook): void {
   const hiddenStyles = new Set<string>();
   let style = '';
@@ -38,7 +38,7 @@ export function readHidden(content: string, book: WorkBook): void {
   }
 }
 
-/** The XML that the library has written, with what the book hides. */
+/** The XML that the library has written, with the hidden parts of the book. */
 export function writeHidden(content: string, book: WorkBook): string {
   let sheet = -1;
   let [row, column] = [0, 0];

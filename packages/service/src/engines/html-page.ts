@@ -4,21 +4,21 @@ import { withWholeTables } from './html-tables';
 import { hasWords } from './words';
 import { decodeXml } from './xml';
 
-/** What a browser shows of a page and pandoc leaves out: values of forms, pages within it, and all beside its main part. */
+/** Parts of a page that browsers show and pandoc drops: form values, embedded pages, and everything outside the main part. */
 
-/** What is none of these is passed over whole, so that nothing in it is taken for one. */
+/** Comments, scripts, styles and titles match as a whole, so that nothing inside them is taken for an element. */
 const part =
   /<!--[^]*?(?:-->|$)|<(script|style|title)\b[^]*?(?:<\/\1\s*>|$)|<textarea\b[^>]*(?:>|$)([^]*?)(?:<\/textarea\s*>|$)|<select\b([^<>]*)>((?:(?!<select\b)[^])*?)<\/select\s*>|<input\b((?:"[^"]*(?:"|$)|'[^']*(?:'|$)|[^>"'])*)(?:>|$)|<iframe\b((?:"[^"]*(?:"|$)|'[^']*(?:'|$)|[^>"'])*)(?:>|$)|<\/?main(?=[\s>])[^>]*(?:>|$)|<\w[^<>]*\srole\s*=\s*["']?main(?=["'\s>])[^>]*(?:>|$)/gi;
 const options = /<option\b((?:"[^"]*(?:"|$)|'[^']*(?:'|$)|[^>"'])*)(?:>|$)([^<]*)/gi;
 const withoutText = /^(hidden|image|file|password|color|range)$/i;
 const frame = /<!doctype[^>]*(?:>|$)|<head\b(?:(?!<head\b)[^])*?<\/head\s*>|<\/?(?:html|body)\b[^>]*(?:>|$)/gi;
 
-/** A picture that a script would load when somebody comes to it. */
+/** A picture that a script loads only when it is scrolled into view. */
 const lazy = /<img\b(?![^<>]*\ssrc\s*=)([^<>]*?)\sdata-src\s*=/gi;
 
 /**
- * A page of which pandoc reads all: with each value as the text that it is, signs for boxes with and without a tick, the pages of its
- * frames in their places, pictures that are loaded later, whole tables, and no main part, for pandoc would read nothing else.
+ * The page rewritten so that pandoc reads all of it: form values as text, check boxes as signs, framed pages in their places, lazy
+ * pictures, whole tables, and no main part, because pandoc would read nothing else.
  */
 export function readablePage(html: string): string {
   return withWholeTables(
@@ -52,8 +52,8 @@ export function readablePage(html: string): string {
 }
 
 /**
- * A book of which pandoc reads all pages, and of them all: those too that stand beside its order of reading, but for its contents, and
- * those that are HTML or a drawing.
+ * A book of which pandoc reads all pages in full, including those outside the reading order (except the contents) and those in HTML or
+ * SVG.
  */
 export function readableBook(book: Buffer): Buffer {
   return editParts(book, /\.opf$|\.[xX]?[hH][tT][mM][lL]?$/, (text, name) =>
@@ -61,7 +61,7 @@ export function readableBook(book: Buffer): Buffer {
   );
 }
 
-/** pandoc reads no title pages, and no notes but those to which a sign on the same page leads; the others are text. */
+/** pandoc drops title pages, and notes that no reference on the same page calls; here they become text. */
 function withAllNotes(page: string): string {
   const signs = page.match(/<a(?=\s)[^<>]*\sepub:type\s*=\s*["']noteref["'][^<>]*>/g) ?? [];
   const called = new Set(signs.map((sign) => attribute(sign, 'href')));
@@ -87,7 +87,7 @@ function withAllPages(list: string): string {
     '$1application/xhtml+xml',
   );
   const items = itemsOf(pages);
-  // What is neither a page nor a picture names one to be shown in its place.
+  // An item that is neither a page nor a picture names a fallback to be shown instead.
   const shownFor = (id: string, depth = 0): string => {
     const item = items.get(id) ?? '';
     const other = attribute(item, 'fallback');
@@ -101,7 +101,7 @@ function withAllPages(list: string): string {
   });
 }
 
-/** Where the pages of a book are that have a place in its order of reading, but for its contents. */
+/** Paths of the pages in the reading order of a book, except its contents. */
 export function pagesOf(list: string): string[] {
   const whole = withAllPages(list);
   const items = itemsOf(whole);
@@ -118,7 +118,7 @@ function withoutMain(tag: string): string {
 const styles = /<style\b([^>]*)(?:>|$)([^]*?)(?:<\/style\s*>|$)|<script\b[^]*?(?:<\/script\s*>|$)|<!--[^]*?(?:-->|$)/gi;
 const forMedia = /@[\w-]+[^{};@]*\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}/g;
 
-/** The rules of a page's styles: those for any medium, and those for some. */
+/** The style rules of a page: those that always apply, and those for some media. */
 export function pageRules(html: string): { always: string; sometimes: readonly string[] } {
   const all = Array.from(html.matchAll(styles), ([, attributes, rules = '']) => {
     const media = attributes === undefined ? undefined : attribute(attributes, 'media');
@@ -131,7 +131,7 @@ export function pageRules(html: string): { always: string; sometimes: readonly s
 
 const generating = /^(.*?)::?(?:before|after)\b/is;
 
-/** A warning of text that the styles of a page add to elements that it has; signs of a font for icons are none. */
+/** Warns about text that the styles of a page add to its elements; the glyphs of icon fonts do not count. */
 export function describeGenerated(html: string): Warnings {
   const { always, sometimes } = pageRules(html);
   const css = [always, ...sometimes.filter((block) => !/^@media[^{]*\bprint\b/i.test(block))].join('\n');

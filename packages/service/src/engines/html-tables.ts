@@ -1,11 +1,11 @@
-/** Tables of HTML as pandoc needs them: with the ends of rows and cells that a page may leave out, and a first row and `col` for all columns. */
+/** Completes tables of HTML for pandoc: adds omitted end tags of rows and cells, and extends the first row and `col` to all columns. */
 
 const tableTag =
   /<!--[^]*?(?:-->|$)|<(script|style)\b[^]*?(?:<\/\1\s*>|$)|<(\/?)(table|thead|tbody|tfoot|col|tr|td|th)(?=[\s/>])((?:"[^"]*(?:"|$)|'[^']*(?:'|$)|[^>"'])*)(?:>|$)/gi;
-/** More columns than that are one in HTML. */
+/** HTML limits `colspan` to this. */
 const mostColumns = 1_000;
 
-/** Text to be added; that of some is known when the table has ended. */
+/** Text to be inserted; some is known only at the end of the table. */
 interface Addition {
   readonly at: number;
   text: string;
@@ -16,10 +16,10 @@ interface OpenTable {
   columnTags: number;
   firstRow: Addition | undefined;
   firstWidth: number;
-  /** Columns of all rows, without those in which cells of rows above reach into them, and with these. */
+  /** Columns of the widest row, without and with those that are taken by cells of the rows above. */
   widest: number;
   most: number;
-  /** The row to which the cells of each column reach. */
+  /** By column, the last row that a cell reaches. */
   taken: number[];
   row: number;
   width: number;
@@ -28,7 +28,7 @@ interface OpenTable {
   cell: string | undefined;
 }
 
-/** What pandoc would cut off or read as no table is whole. */
+/** Completes tables that pandoc would cut off, or not take for tables. */
 export function withWholeTables(html: string): string {
   const added: Addition[] = [];
   const open: OpenTable[] = [];
@@ -90,7 +90,7 @@ function readCell(table: OpenTable, name: string, attributes: string): void {
   table.most = Math.max(table.most, table.column);
 }
 
-/** pandoc knows no more columns than a row has cells, and no more than there are `col`, if there is one. */
+/** pandoc sees no more columns than a row has cells, and no more than there are `col`, if any. */
 function fill({ place, columnTags, firstRow, firstWidth, widest, most }: OpenTable): Addition[] {
   if (firstRow && most > widest) firstRow.text = '<td></td>'.repeat(most - firstWidth);
   return columnTags > 0 && most > columnTags ? [{ at: place, text: '<col />'.repeat(most - columnTags) }] : [];

@@ -27,7 +27,7 @@ export async function loadSharp() {
   return (await loadEngine('sharp', () => import('sharp'))).default;
 }
 
-/** Formats whose decoders only warn of what programs pass over. */
+/** Formats whose decoders warn about faults that other programs ignore. */
 const lenient = new Set(['jpeg', 'tiff']);
 
 export async function convertImage(request: EngineRequest, input: Buffer): Promise<Converted> {
@@ -43,7 +43,7 @@ export async function convertImage(request: EngineRequest, input: Buffer): Promi
   }
 }
 
-/** `failOn`: what of a file stops the decoder. Of a mere warning, programs show the picture. */
+/** `failOn`: severity at which the decoder stops. Other programs show a picture despite mere warnings. */
 async function convertIf(failOn: 'warning' | 'error', request: EngineRequest, input: Buffer): Promise<Converted> {
   const sharp = await loadSharp();
   const { writer } = request.route;
@@ -72,8 +72,8 @@ async function convertIf(failOn: 'warning' | 'error', request: EngineRequest, in
 }
 
 /**
- * How grey values that were measured (elevations, densities: floating point, or 32 bits) are to become shades, of which sharp would take
- * all below 1 for black and all above 255 for white.
+ * Scales measured grey values (elevations, densities: floating point, or 32 bits) to shades, because sharp would show all below 1 as
+ * black and all above 255 as white.
  */
 async function measuredValues(source: Sharp, { depth, channels, space }: Metadata) {
   if (channels > 2 || /^(u?char|u?short)$/.test(depth)) return undefined;
@@ -91,7 +91,7 @@ async function measuredValues(source: Sharp, { depth, channels, space }: Metadat
   return { factor, offset: -min * factor, warnings };
 }
 
-/** What is no pixel and matters in print: how large the picture is, its colours, and how finely they are told, and what the camera said of it. */
+/** Keeps what matters in print besides the pixels: physical size, colour profile, bit depth, and camera data. */
 function withProperties(
   image: Sharp,
   { route: { reader, writer }, parameters }: EngineRequest,
@@ -99,7 +99,7 @@ function withProperties(
 ): Sharp {
   const density = reader === 'svg' ? undefined : densityOf(metadata);
   const { width: was } = metadata.autoOrient;
-  // It stays as large as it was, in fewer pixels or more.
+  // The physical size stays the same, with fewer or more pixels.
   const shown = density === undefined ? image : image.withDensity(density * ((parameters.width ?? was) / was));
   // sharp writes no profile into GIF, so it has to convert the colours.
   const coloured = writer === 'gif' ? shown : shown.keepIccProfile().keepExif();
@@ -107,14 +107,14 @@ function withProperties(
   return isDeep ? coloured.toColourspace(metadata.channels < 3 ? 'grey16' : 'rgb16') : coloured;
 }
 
-/** Pixels per inch. Sharp does not read it of WebP and AVIF, which have it in their EXIF data. */
+/** Pixels per inch. sharp does not read it from WebP and AVIF, which have it in their EXIF data. */
 function densityOf({ density, exif }: Pick<Metadata, 'density' | 'exif'>): number | undefined {
   const found = density ?? (exif && exifDensity(exif));
-  // Less is no density, but the shape of a pixel.
+  // A smaller value is a pixel aspect ratio, not a density.
   return found !== undefined && found >= 10 ? found : undefined;
 }
 
-/** XResolution, with its unit, of the first directory. */
+/** XResolution of the first directory, in pixels per inch. */
 function exifDensity(exif: Buffer): number | undefined {
   const tiff = exif.subarray(exif.toString('latin1', 0, 4) === 'Exif' ? 6 : 0);
   const isLittle = tiff.toString('latin1', 0, 2) === 'II';
@@ -130,7 +130,7 @@ function exifDensity(exif: Buffer): number | undefined {
     const isPerCentimetre = unit !== undefined && short(unit + 8) === 3;
     return (long(at) / long(at + 4)) * (isPerCentimetre ? 2.54 : 1);
   } catch {
-    // Not as EXIF has it.
+    // Malformed EXIF data.
     return undefined;
   }
 }
@@ -163,7 +163,7 @@ function describeLosses(
 
 const pngStart = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
 
-/** What is lost of an animated PNG, of which sharp reads what programs show that know no animation. */
+/** Warns about an animated PNG, of which sharp reads only the default image. */
 export function describeFrames(input: Buffer): Warnings {
   const frames = input.subarray(0, pngStart.length).equals(pngStart) ? framesOfPng(input) : 1;
   if (frames <= 1) return {};
@@ -172,7 +172,7 @@ export function describeFrames(input: Buffer): Warnings {
   };
 }
 
-/** By the chunk that says so, before the first with pixels. */
+/** From the `acTL` chunk, which precedes the first pixels. */
 function framesOfPng(png: Buffer): number {
   let at = pngStart.length;
   while (at + 12 <= png.length) {
@@ -217,7 +217,7 @@ function explain(error: unknown, request: EngineRequest): ConversionFailure {
       `The ${name} image is in a form that the engine does not read (${reason}). Save it as an ordinary PNG or TIFF.`,
     );
   }
-  // Which complaint of the decoder comes first varies from run to run, and none of them helps a person.
+  // The first complaint of the decoder varies from run to run, and none of them helps a person.
   const isVague = /read error|failOn|premature|truncated|corrupt|bad seek|end of/i.test(reason);
   return new ConversionFailure(`The ${name} image is damaged or cut off${isVague ? '.' : `: ${reason}`}`);
 }

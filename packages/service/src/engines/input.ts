@@ -18,7 +18,7 @@ export async function readInput({ inputPath, inputFormat }: EngineRequest): Prom
   return readFile(inputPath);
 }
 
-/** The text of an input, with line feeds alone between its lines. */
+/** The text of an input; its lines end with LF only. */
 interface InputText {
   readonly text: string;
   readonly warnings: Warnings;
@@ -30,7 +30,7 @@ const byteOrderMarks: readonly { bytes: Buffer; encoding: string }[] = [
   { bytes: Buffer.from([0xfe, 0xff]), encoding: 'utf-16be' },
 ];
 
-/** Where formats name their encoding, at their beginning and in ASCII. */
+/** Formats that declare their encoding near the beginning, in ASCII. */
 const xmlDeclaration = /^\s*<\?xml[^>]*\sencoding\s*=\s*["']([\w.:-]+)/i;
 const declarations: Readonly<Record<string, RegExp>> = {
   fb2: xmlDeclaration,
@@ -41,17 +41,17 @@ const declarations: Readonly<Record<string, RegExp>> = {
 };
 const declarationBytes = 65_536;
 
-/** Control characters but tab, line ends, form feed and the escapes of terminals. */
+/** Control characters except tab, line ends, form feed and the escapes of terminals. */
 // eslint-disable-next-line no-control-regex
 const controls = /[\0-\x08\x0e-\x1a\x1c-\x1f\x7f-\x84\x86-\x9f]/g;
 const unassigned = /[\p{Cn}\p{Co}]/gu;
 
-/** Text that is not guessed may have one wrong letter in so many. */
+/** Text in a known encoding may have one wrong character in this many. */
 const lettersForEachError = 20;
 
 /**
- * Reads bytes as text: by their byte order mark, as UTF-8 if they are, as the file itself says, as UTF-16, or as Windows-1252 with a
- * warning. What is text in none of these is refused.
+ * Reads bytes as text: by their byte order mark, as UTF-8 if valid, as the file declares, as UTF-16, or as Windows-1252 with a warning.
+ * @throws ConversionFailure if it is text in none of these.
  */
 export function readInputText(input: Buffer, inputFormat: string): InputText {
   if (input.includes(0) && withoutPadding(input).length === 0) {
@@ -73,20 +73,20 @@ function decodeUnmarked(input: Buffer, inputFormat: string): InputText | undefin
   const bytes = withoutPadding(input);
   if (bytes.includes(0)) return decodeUtf16(input);
   const declared = declaredEncoding(bytes, inputFormat);
-  // A declaration that UTF-8 contradicts was forgotten when the file was saved again.
+  // A file that is valid UTF-8 but declares another encoding has been saved again without updating the declaration.
   if (isUtf8(bytes) && !(declared && isAscii(bytes))) return decodeLeniently(bytes, 'utf-8');
   if (declared) return decodeLeniently(bytes, declared);
   return decodeDamagedUtf8(bytes) ?? decodeWindows1252(bytes);
 }
 
-/** Some programs end a text with NUL bytes, and DOS with a Ctrl-Z. */
+/** Some programs end a text with NUL bytes, and DOS with Ctrl-Z. */
 function withoutPadding(input: Buffer): Buffer {
   let end = input.length;
   while (end > 0 && (input[end - 1] === 0 || input[end - 1] === 0x1a)) end -= 1;
   return input.subarray(0, end);
 }
 
-/** One ends a string of C, or the last letter of UTF-16; more are what a crash leaves of a file that was being written. */
+/** One NUL byte ends a C string or the last letter of UTF-16; more are left by a crash while the file was being written. */
 function describePadding(input: Buffer): Warnings {
   const count = input.length - 1 - input.findLastIndex((byte) => byte !== 0);
   if (count < 2) return {};
@@ -100,7 +100,7 @@ function declaredEncoding(bytes: Buffer, inputFormat: string): string | undefine
   if (name === undefined) return undefined;
   try {
     const { encoding } = new TextDecoder(name);
-    // One whose name can be read in ASCII is something else.
+    // A declaration of UTF-16 that can be read as ASCII is wrong.
     return encoding.startsWith('utf-16') ? undefined : encoding;
   } catch {
     return undefined;
@@ -114,13 +114,13 @@ function decodeLeniently(bytes: Buffer, encoding: string): InputText | undefined
       : new TextDecoder(encoding).decode(bytes);
   if (text.includes('\0')) return undefined;
   const damaged = encoding === 'utf-8' && isUtf8(bytes) ? 0 : count(text, /\ufffd/g);
-  // Any two bytes are some code unit of UTF-16.
+  // Any two bytes are a UTF-16 code unit, so only unassigned characters reveal a wrong guess.
   const meaningless = encoding.startsWith('utf-16') ? count(text, unassigned) : 0;
   if ((count(text, controls) + damaged + meaningless) * lettersForEachError > text.length) return undefined;
   return { text, warnings: damaged > 0 ? describeDamage(damaged, encoding) : {} };
 }
 
-/** UTF-8 with a few wrong bytes, of which other encodings would spoil all the letters that are right. */
+/** UTF-8 with a few wrong bytes; any other encoding would spoil all of its correct letters. */
 function decodeDamagedUtf8(bytes: Buffer): InputText | undefined {
   const text = new TextDecoder('utf-8').decode(bytes);
   const damaged = count(text, /\ufffd/g);
@@ -129,7 +129,7 @@ function decodeDamagedUtf8(bytes: Buffer): InputText | undefined {
   return { text, warnings: describeDamage(damaged, 'utf-8') };
 }
 
-/** UTF-16 without a byte order mark: of the two orders the one that shows letters, and more of ASCII among them. */
+/** UTF-16 without a byte order mark: of the byte orders that decode to text, the one with more ASCII. */
 function decodeUtf16(input: Buffer): InputText | undefined {
   if (isTextWithFewNulBytes(input)) return undefined;
   const [best] = (['utf-16le', 'utf-16be'] as const)
@@ -140,7 +140,7 @@ function decodeUtf16(input: Buffer): InputText | undefined {
   return best && best.familiar > 0 ? { text: best.text, warnings: {} } : undefined;
 }
 
-/** UTF-16 of Latin letters has a NUL byte in each; that of others is nothing else without its NUL bytes. */
+/** Whether this is 8-bit text with a few NUL bytes. Latin UTF-16 has one in each letter; other UTF-16 is no text without them. */
 function isTextWithFewNulBytes(input: Buffer): boolean {
   const rest = Buffer.from(input.filter((byte) => byte !== 0));
   return rest.length * 4 > input.length * 3 && isUtf8(rest) && count(rest.toString('latin1'), controls) === 0;
@@ -175,14 +175,14 @@ export function count(text: string, pattern: RegExp): number {
   return found;
 }
 
-/** Everything in a document, its images too. */
+/** Limit for all parts of a document together, images included. */
 const maxUnpackedBytes = 512 * 1024 * 1024;
 
 const archiveStart = Buffer.from('PK');
-/** First bytes of the container that office programs put encrypted documents into, and older ones all of theirs. */
+/** First bytes of the container of old office documents, and of encrypted new ones. */
 const compoundFileStart = Buffer.from('d0cf11e0a1b11ae1', 'hex');
 
-/** Refuses what is no zip archive, or unpacks to too much; one that lies about that meets the limits of its process. */
+/** Refuses a file that is no zip archive or unpacks to too much. If its directory lies, the limits of the process apply. */
 export function requireArchive({ inputFormat }: Pick<EngineRequest, 'inputFormat'>, input: Buffer): void {
   const name = inputFormat.toUpperCase();
   if (startsWith(input, compoundFileStart)) {
@@ -195,7 +195,7 @@ export function requireArchive({ inputFormat }: Pick<EngineRequest, 'inputFormat
       `The file is not a ${name} document: it is no zip archive, so it is damaged or has the wrong extension.`,
     );
   }
-  // By the archive's directory; 0 for what is no readable archive.
+  // As the archive's directory says; 0 for an unreadable archive.
   const bytes = entriesOf(input).reduce((sum, { unpackedBytes }) => sum + unpackedBytes, 0);
   if (bytes <= maxUnpackedBytes) return;
   const [size, limit] = [bytes, maxUnpackedBytes].map((count) => Math.ceil(count / 1024 / 1024));

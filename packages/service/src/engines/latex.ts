@@ -1,8 +1,8 @@
 import { fewOf, type Warnings } from './conversion';
 
-/** LaTeX, as far as pandoc would leave out text of it: commands that it does not know, labels and captions. */
+/** Makes pandoc read text of LaTeX that it would drop: in unknown commands, labels and captions. */
 
-/** Commands that only place or frame text, and signs, by what follows their names where they are defined. None is an environment's. */
+/** Commands that only place or frame text, and signs, each with the rest of its definition. None is the name of an environment. */
 const definitions: readonly (readonly [names: string, definition: string])[] = [
   ['fbox shadowbox doublebox ovalbox Ovalbox leftline rightline llap rlap clap reflectbox', '[1]{{#1}}'],
   ['uwave so ce', '[1]{{#1}}'],
@@ -25,7 +25,7 @@ const definitions: readonly (readonly [names: string, definition: string])[] = [
   ['LaTeXe', '{LaTeX2e}'],
 ];
 
-/** The same of the class moderncv; others have commands of these names with other parts. */
+/** The same for the class moderncv; elsewhere, commands of these names take other arguments. */
 const entries: typeof definitions = [
   ['cvlistitem', String.raw`[2][]{\par #2\par}`],
   ['cvitem cvline cvcolumn', String.raw`[3][]{\par \textbf{#2} #3\par}`],
@@ -34,7 +34,7 @@ const entries: typeof definitions = [
   ['cvdoubleitem cvcomputer', String.raw`[5][]{\par \textbf{#2} #3\par \textbf{#4} #5\par}`],
   ['cventry', String.raw`[7][]{\par #2 \textbf{#3} \emph{#4} #5 #6\par #7\par}`],
 ];
-/** The same of the class letter, which shows before its opening and behind its closing what is said before. */
+/** The same for the class letter, whose opening and closing print what earlier commands declare. */
 const letters: typeof definitions = [
   ['sender sign sent', '{}'],
   ['date', String.raw`[1]{\renewcommand\sent{#1}}`],
@@ -48,7 +48,7 @@ const letters: typeof definitions = [
 const ofClass: Readonly<Record<string, typeof definitions>> = { moderncv: entries, letter: letters };
 const documentClass = /\\documentclass\s*(?:\[[^\]]*\]\s*)?\{(\w+)\}/;
 
-/** A part in braces, and one in brackets. */
+/** An argument in braces, and an option in brackets. */
 const group = String.raw`\{(?:[^{}]|\{[^{}]*\})*\}`;
 const option = String.raw`\[(?:${group}|[^\]{}]){0,2000}\]`;
 
@@ -58,7 +58,7 @@ const verbatim = [
   String.raw`\\begin\{lstlisting\}\s*(${option})?[^]*?(?:\\end\{lstlisting\}|$)`,
 ].join('|');
 
-/** What is read here, from columns to labels, and what is passed over whole. */
+/** Constructs that are rewritten here, from columns to labels, and those that are skipped whole. */
 const part = new RegExp(
   [
     verbatim,
@@ -69,7 +69,7 @@ const part = new RegExp(
   'g',
 );
 const list = /^(itemize|enumerate|description|compactitem|compactenum)$/;
-/** Floats whose captions pandoc does not know; what wraps has a place and a width behind its name. */
+/** Floats whose captions pandoc ignores; the wrapping ones have a place and a width after their name. */
 const floats: Readonly<Record<string, string>> = {
   ...{ table: 'table', sidewaystable: 'table', wraptable: 'table', margintable: 'table' },
   ...{ sidewaysfigure: 'figure', wrapfigure: 'figure', marginfigure: 'figure', SCfigure: 'figure' },
@@ -80,14 +80,14 @@ const placeOfWrap = new RegExp(
   'g',
 );
 
-/** A document of which pandoc reads the text in boxes, margins and captions, and the labels of lists. */
+/** The document rewritten so that pandoc reads the text in boxes, margins and captions, and the labels of lists. */
 export function readableLatex(text: string): string {
   const own = new Set(Array.from(text.matchAll(ownNames), ([, command, environment]) => command ?? environment));
   const all = [...definitions, ...(ofClass[documentClass.exec(text)?.[1] ?? ''] ?? [])];
   const known = all.flatMap(([names, definition]) =>
     names.split(' ').flatMap((name) => (own.has(name) ? [] : [`\\newcommand\\${name}${definition}`])),
   );
-  // Pandoc leaves out notes whose marks it does not find, as of grants.
+  // pandoc drops notes without a mark, such as those for grants.
   const countOf = (name: string) => text.split(name).length;
   if (countOf('\\footnotetext') > countOf('\\footnotemark')) {
     known.push(String.raw`\newcommand\footnotetext[2][]{\footnote{#2}}`);
@@ -108,7 +108,7 @@ export function readableLatex(text: string): string {
 }
 
 const ownNames = /(?:[cC]ommand\*?\s*\{?|def|let)\s*\\([a-zA-Z]+)|(?:theorem|environment)\*?\s*\{(\w+)/g;
-/** In columns aligned by tabs: lines that only set the tabs, and the tabs themselves. */
+/** In `tabbing`: lines that only set the tabs, and the tab commands. */
 const leftOut = /(?:(?!\\\\|\\kill)[^])*\\kill/g;
 const stops = /\\[=>+<'`-]/g;
 
@@ -117,7 +117,7 @@ function captionOf(options: string): string {
   return caption === '' ? '' : `\n\n${caption.replace(new RegExp(`^\\{${option}`), '{')}\n\n`;
 }
 
-/** The text of all captions, as far as it is no code. */
+/** The text of all captions, without code. */
 export function captionsOf(text: string): string {
   const captions = text
     .replace(/(?<!\\)%.*|\\iffalse(?![a-zA-Z])[^]*?\\fi(?![a-zA-Z])/g, '')
@@ -127,7 +127,7 @@ export function captionsOf(text: string): string {
 
 const code = /\$[^$]*\$|\\(?:label|ref|eqref|cite\w*|autoref|cref|Cref)\*?\s*\{[^{}]*\}|\\[a-zA-Z]+\*?/g;
 
-/** Commands whose braces hold no text that is shown where they stand. */
+/** Commands whose arguments show no text in place. */
 const layout = new RegExp(
   [
     String.raw`^\\(?:(?:re|provide)?new(?!acronym|abbreviation|glossaryentry)|def|let(?:ltx|cs)?$|use[a-z]*(?:theme|library|package)|set|colorlet|declare|require|provide|pass`,
@@ -139,7 +139,7 @@ const layout = new RegExp(
   'i',
 );
 
-/** As pandoc tells of what it has not read, or not written. */
+/** A report of pandoc about content that it has not read or not written. */
 interface Report {
   readonly type: string;
   readonly contents?: string | { readonly c?: unknown } | undefined;
@@ -147,13 +147,13 @@ interface Report {
   readonly column?: number | undefined;
 }
 
-/** What is said of commands and drawings that are left out with their text, and of conditions; pandoc tells of some more than once. */
+/** Warnings for commands and drawings that were dropped with their text, and for conditions. pandoc reports some more than once. */
 export function describeCommands(reports: readonly Report[], beginsInLine: number): Warnings {
   const [lost, conditions] = [new Map<string, string>(), new Map<string, string>()];
   for (const [index, { type, contents, line, column }] of reports.entries()) {
     const place = line === undefined ? String(index) : `${line}:${column}`;
     const [condition] = /^\\(?:if[a-zA-Z@]*|fi)(?![a-zA-Z@])/.exec(typeof contents === 'string' ? contents : '') ?? [];
-    // Before the document they choose between settings.
+    // In the preamble, conditions choose between settings.
     if (condition !== undefined && (line ?? Infinity) >= beginsInLine) conditions.set(place, condition);
     const [format, raw] = typeof contents === 'object' && Array.isArray(contents.c) ? (contents.c as unknown[]) : [];
     const source = type === 'SkippedContent' ? contents : /^(latex|tex)$/.test(String(format)) ? raw : undefined;
@@ -166,7 +166,7 @@ export function describeCommands(reports: readonly Report[], beginsInLine: numbe
   return { ...warnings, COMMANDS_LOST: message };
 }
 
-/** Of a condition within one that is decided, only the end matters. */
+/** Counts only `\fi`: an opening inside a condition that pandoc has decided does not matter. */
 function describeConditions(told: readonly string[]): Warnings {
   const ends = told.filter((name) => name === '\\fi').length;
   if (ends === 0) return {};

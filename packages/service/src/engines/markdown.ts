@@ -4,8 +4,8 @@ import { describeMedia } from './office-pictures';
 import { firstOf, isNode, type Node, type PandocRun, part, rewrite } from './pandoc-document';
 
 /**
- * Markdown with the HTML within it as what that shows; a file `.md` as GitHub shows it: metadata at the very beginning alone. Formulas
- * are blocks (```` ```math ````): text between signs of dollar is mostly money.
+ * Replaces HTML in Markdown by its visible content. A file `.md` is read as on GitHub: metadata only at the very beginning, and formulas
+ * only in blocks (```` ```math ````), because text between dollar signs is mostly money.
  */
 
 type Run = (run: PandocRun) => Promise<Converted>;
@@ -14,7 +14,7 @@ const dialect = 'gfm-tex_math_dollars-yaml_metadata_block';
 export const mediaTag = /<(?:video|audio)[\s>]/gi;
 export const keepsHtml = /^(html|revealjs|slidy|epub|gfm|markdown|commonmark)/;
 
-/** What pandoc is to read of a text, and what it has said of it already. */
+/** The input for pandoc, and the warnings of the runs that made it. */
 export async function readMarkdown(
   text: string,
   { reader, writer, inputName, run }: { reader: string; writer: string; inputName: string; run: Run },
@@ -32,7 +32,7 @@ async function dialectOf(text: string, inputName: string, run: Run): Promise<str
   return hasMetadata ? `${dialect}+yaml_metadata_block` : dialect;
 }
 
-/** What is no YAML is text between two rules. */
+/** A block that is not YAML is text between two rules. */
 async function isMetadata(input: string, inputName: string, run: Run): Promise<boolean> {
   try {
     await run({ from: `${dialect}+yaml_metadata_block`, to: 'plain', input, inputName });
@@ -43,7 +43,7 @@ async function isMetadata(input: string, inputName: string, run: Run): Promise<b
   }
 }
 
-/** A document (JSON) in which HTML that shows something has become it: writers of other formats would leave it out. */
+/** A document (JSON) with visible HTML turned into nodes, because writers of other formats would drop it. */
 export async function withoutHtml(
   json: string,
   inputName: string,
@@ -53,7 +53,7 @@ export async function withoutHtml(
   const blocks = new Map<string, unknown>();
   let media = 0;
   rewrite(document, (each) => {
-    // Some dialects know what is raw in other formats too.
+    // Some dialects also have raw parts in other formats.
     if (!isNode(each) || part(each, 0) !== 'html') return undefined;
     media += count(String(part(each, 1)), mediaTag);
     if (each.t === 'RawBlock') blocks.set(String(part(each, 1)), undefined);

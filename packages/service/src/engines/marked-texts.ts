@@ -3,16 +3,16 @@ import { entriesOf, textOfEntry } from './archive';
 import { pagesOf } from './html-page';
 import { decodeXml } from './xml';
 
-/** The words of documents of XML and of the pages of books, of whose elements pandoc passes over those that it does not know. */
+/** The words of XML documents and of the pages of books; pandoc skips elements that it does not know. */
 
-/** What holds no words, or other ones: CDATA is as it stands, formulas and drawings are written anew, and lists of contents are made. */
+/** Parts without words, or with others in the result: CDATA is literal, formulas and drawings change, tables of contents are generated. */
 const apart =
   /<!\[CDATA\[([^]*?)\]\]>|<!--[^]*?(?:-->|$)|<\?[^]*?\?>|<!DOCTYPE(?:[^[>]|\[[^\]]*\])*>|<((?:\w+:)?(?:math|tex-math|head|script|style|stylesheet|svg|binary|description|nav))(?=[\s>])[^]*?(?:<\/\2\s*>|$)/gi;
-/** Signs of notes, which are numbered anew, and their numbers where they stand as titles. */
+/** References to notes, which are renumbered, and their numbers used as titles. */
 const sign = /<a(?=\s)[^<>]*\s(?:epub:)?type\s*=\s*["']note(?:ref)?["'][^<>]*>[^]*?<\/a\s*>/g;
 const notes = /<body\s[^<>]*\bname\s*=\s*["'](?:notes|comments)["'][^]*?<\/body\s*>/g;
 const tag = /<(?:"[^"]*"|'[^']*'|[^<>"'])*>/g;
-/** A word with a letter that only the file's DTD knows. */
+/** A word with an entity that only the DTD of the file defines. */
 const unknown = /[\p{L}\p{M}\p{N}]*&\w+;[\p{L}\p{M}\p{N}]*/gu;
 
 export function textOfMarkup(xml: string): string {
@@ -24,7 +24,7 @@ export function textOfMarkup(xml: string): string {
   return decodeXml(shown).replace(unknown, ' ');
 }
 
-/** Of the pages that have a place in the book's order of reading. */
+/** The text of the pages in the reading order of a book. */
 export function textOfBook(book: Buffer): string {
   const lists = entriesOf(book).filter(({ name }) => name.endsWith('.opf'));
   const pages = lists.flatMap((list) =>

@@ -1,9 +1,8 @@
-/** Tables of markup whose rows have more cells than the first: readers cut those, so the first row gets empty ones. */
+/** Completes markup tables with rows longer than the first, which readers would cut: the first row gets empty cells. */
 
 const fence = /^\s*(`{3,}|~{3,})/;
 const delimiters = /^\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$/;
 
-/** Makes the pipe tables of Markdown whole. */
 export function withWholePipeTables(text: string): string {
   const lines = text.split('\n');
   let open: string | undefined;
@@ -43,13 +42,12 @@ function withCells(line: string, content: string, more: number): string {
 }
 
 interface WikiTable {
-  /** Cells of each row, and the line behind the first. */
+  /** Number of cells of each row, and the last line of the first row. */
   rows: number[];
   endOfFirstRow: number;
   mark: string;
 }
 
-/** Makes the tables of MediaWiki whole. */
 export function withWholeWikiTables(text: string): string {
   const lines = text.split('\n');
   const open: WikiTable[] = [];

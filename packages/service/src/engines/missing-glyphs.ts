@@ -2,10 +2,10 @@ import type { Warnings } from './conversion';
 import { isHere } from './programs';
 import { lettersWithoutFont } from './typesetter';
 
-/** Every font has these, or they are not seen. */
+/** Characters that every font has, or that are invisible. */
 const usual = /[\p{ASCII}\u0080-\u017f\u2010-\u2027\p{M}\p{Cc}\p{Cf}\p{Cs}\p{Cn}\p{Z}]/u;
 
-/** Scripts, each with the package of Debian that has its letters. */
+/** Scripts, each with the Debian package that has a font for it. */
 const scripts: readonly (readonly [name: string, letters: RegExp, debian?: string])[] = [
   ['Chinese', /[\p{Script=Han}\p{Script=Bopomofo}]/u, 'fonts-noto-cjk'],
   ['Japanese', /[\p{Script=Hiragana}\p{Script=Katakana}]/u, 'fonts-noto-cjk'],
@@ -27,7 +27,7 @@ function ofNoto(name: string): [string, RegExp, string] {
   return [name, new RegExp(`\\p{Script=${name}}`, 'u'), 'fonts-noto-core'];
 }
 
-/** A warning of the letters of a text that no font of this machine has, and the text without them. */
+/** Warns about the letters of a text that no installed font has, and returns the text without them. */
 export async function describeMissingGlyphs(text: string): Promise<{ warnings: Warnings; shown: string }> {
   const counts = new Map<string, number>();
   for (const letter of text) if (!usual.test(letter)) counts.set(letter, (counts.get(letter) ?? 0) + 1);

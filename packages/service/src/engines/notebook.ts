@@ -3,10 +3,6 @@ import { type Converted, joinWarnings, type Warnings } from './conversion';
 import { keepsHtml, withoutHtml } from './markdown';
 import { embedImages, type PandocRun } from './pandoc-document';
 
-/**
- * A Jupyter notebook of which pandoc reads what Jupyter shows: of each output its best form, what an error says, and cells that are raw.
- */
-
 const text = z.union([z.string(), z.array(z.string()).transform((lines) => lines.join(''))]);
 const outputSchema = z.looseObject({
   output_type: z.string(),
@@ -27,7 +23,7 @@ const notebookSchema = z.looseObject({ cells: z.array(cellSchema) });
 type Output = z.infer<typeof outputSchema>;
 type Cell = z.infer<typeof cellSchema>;
 
-/** The forms of an output, as Jupyter prefers them. */
+/** The forms of an output, in Jupyter's order of preference. */
 const forms = [
   'text/html',
   'text/markdown',
@@ -39,7 +35,10 @@ const forms = [
   'text/plain',
 ];
 
-/** What pandoc is to read of a notebook. One that is none here is left to it as it is. */
+/**
+ * The notebook rewritten so that pandoc reads what Jupyter shows: the best form of each output, errors, and raw cells. A file that is no
+ * such notebook stays as it is.
+ */
 export async function readNotebook(
   json: string,
   {
@@ -84,7 +83,7 @@ function parsed(json: string): unknown {
   }
 }
 
-/** Formulas that stand in a text as they are, which only signs around them tell a reader. */
+/** Marks bare LaTeX environments with `$$`, without which readers do not take them for formulas. */
 function withFormulas(source: string): string {
   if (source.includes('```')) return source;
   const formula = /(?<!\$\$\s*)^\\begin\{((?!tab|fig|item|enum)\w+\*?)\}[^]{0,4000}?\\end\{\1\}(?=\s*$)/gm;
@@ -110,7 +109,7 @@ function shownOutput(output: Output): Output | undefined {
 const live = /^application\/vnd\.(jupyter\.widget|plotly|vega|bokeh|holoviews)/;
 const liveHtml = /<(iframe|video|audio|canvas|object|embed)\b/i;
 
-/** Whether a browser alone shows an output, although there may be words in its place. */
+/** Whether only a browser shows an output, even if there is text in its place. */
 function isLost(output: Output | undefined, shown: Output | undefined, writer: string): boolean {
   if (!shown) return true;
   const [[form, content] = []] = Object.entries(shown.data ?? {});
@@ -118,19 +117,19 @@ function isLost(output: Output | undefined, shown: Output | undefined, writer: s
   return form === 'text/plain' && Object.keys(output?.data ?? {}).some((each) => live.test(each));
 }
 
-/** Scripts draw what they draw in a browser alone. */
+/** Scripts draw in a browser only. */
 function showsAnything(html: unknown): boolean {
   const shown = text.parse(html).replace(/<(script|style)\b[^]*?<\/\1\s*>|<!--[^]*?-->/gi, '');
   return /<(img|svg|table)\b/i.test(shown) || shown.replace(/<[^<>]*>/g, '').trim() !== '';
 }
 
-/** Without the colours, links and other orders of a terminal. */
+/** Without the colours, links and other escape sequences of a terminal. */
 function plain(shown: string): string {
   // eslint-disable-next-line no-control-regex -- escape sequences begin with one
   return shown.replace(/\u001b(?:\[[\d;?]*[A-Za-z]|\][^\u0007\u001b]*(?:\u0007|\u001b\\))/g, '');
 }
 
-/** Outputs that are Markdown or LaTeX are cells of Markdown behind what comes before them. */
+/** Outputs in Markdown or LaTeX become Markdown cells of their own, in order. */
 function splitCell(cell: Cell, outputs: readonly Output[]): Cell[] {
   const cells: Cell[] = [cell.outputs ? { ...cell, outputs: [] } : cell];
   for (const output of outputs) {
@@ -143,7 +142,7 @@ function splitCell(cell: Cell, outputs: readonly Output[]): Cell[] {
   return cells;
 }
 
-/** A raw cell is shown as it is written, unless it says of what kind it is. */
+/** A raw cell is shown as it is written, unless it names its format. */
 function rawCell(cell: Cell): Cell {
   const kind = cell.metadata?.format ?? cell.metadata?.raw_mimetype ?? '';
   if (kind.includes('html')) return cell;

@@ -1,24 +1,24 @@
 import type { CellObject, WorkBook } from '@e965/xlsx';
 
-/** The library's own, without types. */
+/** The library has no types for its own. */
 export interface NumberFormats {
   format(format: string, value: number): string;
   is_date(format: string): boolean;
 }
 
-/** What of a format is no letter for a part of a date or a time. */
+/** Parts of a format that are no letters for a date or a time. */
 const aside = /"[^"]*"|\\.|General|\[(?!h+\]|m+\]|s+\])[^\]]*\]/gi;
 
-/** With the digits before a hyphen, which the library leaves out where there are more than signs for them; a unit; and for lakhs. */
+/** Works around gaps of the library: digits before a hyphen between placeholders, a unit behind `General`, and the grouping of lakhs. */
 function readableFormat(format: string): string {
   const hyphenated = format.replace(/"[^"]*"|(?<=[0#?])-(?=[0#?])/g, (sign) => (sign === '-' ? '\\-' : sign));
   return hyphenated.replace(/^General(?=[^;]+$)/, '""$&').replace(/#?#,##,##(?=[#0])/, '#,##');
 }
 
 /**
- * Numbers in the format of their cells. The library rounds what is behind 2.675 in binary, a little less, to 2.67; programs round the
- * 15 digits that they show, to 2.68: a last bit more makes it the same, and no other number another one. It shows a time below zero as a
- * day long ago, and letters for eras and weekdays of East Asia as they are.
+ * Formats numbers as programs do. The library rounds 2.675, which is a little less in binary, to 2.67; programs round the 15 digits that
+ * they show, to 2.68. Adding a last bit gives the same, and changes no other number. The library also shows negative times as days long
+ * ago, and letters for East Asian eras and weekdays literally.
  */
 export function showAsPrograms({ Workbook }: WorkBook, cells: readonly CellObject[], formats: NumberFormats): void {
   const first = Workbook?.WBProps?.date1904 === true ? Date.UTC(1904, 0, 1) : Date.UTC(1899, 11, 31);
@@ -37,7 +37,7 @@ export function showAsPrograms({ Workbook }: WorkBook, cells: readonly CellObjec
         cell.w = formats.format(format, Number.isInteger(v) ? v : v * (1 + Number.EPSILON));
       }
     } catch {
-      // A format that the library does not read.
+      // The library cannot read this format.
     }
   }
 }

@@ -9,7 +9,7 @@ import { assemble, copyPdf } from './pdf-pages';
 import { pageNumbers, drawPage, textOfPage, withPdf } from './pdf-reader';
 import { lastLine, pathOf, programs, runProgram, workFolderOf } from './programs';
 
-/** What print needs to be read. */
+/** Sharp enough to recognise print. */
 const defaultDpi = 300;
 const pageEnd = '\f';
 
@@ -34,7 +34,7 @@ export async function recognise(request: EngineRequest): Promise<Converted | Con
   return { data: new TextEncoder().encode(text), warnings: { ...nothing, ...warnings } };
 }
 
-/** Pages that hold text stay as they are, unless a language is named; the others become pictures whose text can be searched. */
+/** Pages with text stay as they are, unless a language is named; the others become pictures with searchable text. */
 async function recognisePdf(request: EngineRequest, input: Buffer): Promise<Converted | ConvertedFile> {
   const isAsked = request.parameters.ocr_language !== undefined;
   const { pages, attached } = await withPdf(input, (document) => {
@@ -47,7 +47,7 @@ async function recognisePdf(request: EngineRequest, input: Buffer): Promise<Conv
     return Promise.resolve({ pages: all, attached: describeAttached(document, numbers) });
   });
   if (!isAsked && pages.every(({ hasText }) => hasText)) return copyPdf(request, input);
-  // What was put on a page cannot be taken over with it.
+  // Annotations cannot be copied with a page.
   const drawn = pages.flatMap(({ hasText, hasNotes }, index) => (isAsked || !hasText || hasNotes ? [index] : []));
   const recognised = await runTesseract(request, await drawnPages(request, input, drawn), 'pdf');
   const pictures = drawn.filter((index) => pages[index]?.hasText).length;
@@ -65,7 +65,7 @@ async function recognisePdf(request: EngineRequest, input: Buffer): Promise<Conv
   return { data: await assemble(placed, files), warnings };
 }
 
-/** The text that a page holds, or else the text in its picture. */
+/** The text of each page, or else the text recognised in its picture. */
 async function textsOfPdf(
   request: EngineRequest,
   input: Buffer,

@@ -18,15 +18,15 @@ import { describeBrokenPictures, describeLostMedia } from './office-pictures';
 import { describeErrors } from './pdf-check';
 import { homeOf, lastLine, pathOf, programs, runProgram, workFolderOf } from './programs';
 
-/** LibreOffice, one start for each file, as printed: `soffice` of the machine with a profile of its own for each process. */
+/** LibreOffice, started once per file: `soffice` of the machine, with a profile for each process. */
 
-/** After so many files a process and its profile give way to new ones. */
+/** After this many files, a process and its profile are replaced. */
 const filesPerProfile = 100;
-/** What LibreOffice ends with when it has made a profile and wants to be started again. */
+/** Exit code of LibreOffice when it has created a profile and has to be started again. */
 const startAgain = 81;
 const zipped = new Set(['docx', 'odt', 'xlsx', 'ods', 'pptx', 'odp']);
 
-/** How a file is read: nothing but what its name says, or LibreOffice would take what is damaged for a text. */
+/** Import filters. Each file is read only as what its name says, because LibreOffice would read a damaged one as text. */
 const readers: Readonly<Record<string, string>> = {
   doc: 'MS Word 97',
   docx: 'MS Word 2007 XML',
@@ -46,7 +46,7 @@ export async function convertOffice(request: EngineRequest): Promise<Converted |
   const { reader, writer } = request.route;
   const input = await readInput(request);
   if (zipped.has(reader)) requireArchive(request, input);
-  // LibreOffice takes anything for RTF, and prints an empty page.
+  // LibreOffice accepts anything as RTF, and prints an empty page.
   if (reader === 'rtf' && !input.toString('latin1', 0, 1_000).trimStart().startsWith('{\\rt')) {
     throw new ConversionFailure('The file is not an RTF document, so it is damaged or has the wrong extension.');
   }
@@ -60,7 +60,7 @@ export async function convertOffice(request: EngineRequest): Promise<Converted |
   const { ended, result } = await runOffice(request, source, targetOf(request));
   if (ended.signal !== null || !existsSync(result)) throw failureOf({ ...request, inputPath: source.file }, ended);
   if (writer === 'csv') {
-    // Its own CSV has the first sheet, and says nothing of the others.
+    // LibreOffice's own CSV holds the first sheet, without a word about the others.
     const { convertSheets } = await import('./sheet-engine.js');
     const read = { ...request, route: { ...request.route, reader: format } };
     const { data, warnings } = await convertSheets(read, await readFile(result));
@@ -83,13 +83,13 @@ interface OfficeFile {
   readonly file: string;
 }
 
-/** What of the source is not in the result. Old files tell it only by way of newer ones, for which a slow one has no time. */
+/** Warnings for losses. An old format can be checked only through a newer one, for which a slow file has no time. */
 async function describeResult(
   request: EngineRequest,
   source: OfficeFile,
   result: OfficeFile & { isSlow: boolean },
 ): Promise<Warnings> {
-  // A copy of RTF is made only where changes are to be accepted in it.
+  // Even a slow RTF is copied, but only to accept the tracked changes in it.
   const told = result.isSlow && source.format !== 'rtf' ? source : await newerOf(request, source, result.format);
   const readable = { ...request, route: { ...request.route, reader: told.format } };
   const isCopy = told !== source;
@@ -104,7 +104,7 @@ async function describeResult(
   return { ...pictures, ...(await describeUnkept(readable, opened, { format: kept.format, data: copy })) };
 }
 
-/** Whether there was something to put right in a file that is to become one of that format. */
+/** Repairs a file for its conversion to the format `to`; returns whether it changed anything. */
 async function putRight({ format, file }: OfficeFile, to: string): Promise<boolean> {
   const data = await readFile(file);
   const opened = readableOffice(format, to, data);
@@ -114,7 +114,7 @@ async function putRight({ format, file }: OfficeFile, to: string): Promise<boole
 
 const newerFormats: Readonly<Record<string, string>> = { doc: 'docx', ppt: 'pptx', xls: 'xlsx' };
 
-/** An old file in the newer format of its kind; any other, and one whose newer format is at hand, as it is. */
+/** The file in the newer format of its kind; unchanged if there is none, or if that is `atHand` already. */
 async function newerOf(request: EngineRequest, old: OfficeFile, atHand?: string): Promise<OfficeFile> {
   const isChanged = /pdf|txt/.test(atHand ?? '') && old.format === 'rtf' && hasChanges(await readFile(old.file));
   const format = isChanged ? 'docx' : newerFormats[old.format];
@@ -123,7 +123,7 @@ async function newerOf(request: EngineRequest, old: OfficeFile, atHand?: string)
   return existsSync(result) ? { format, file: result } : old;
 }
 
-/** Starts LibreOffice once; `result`: where the file is then, if there is one. */
+/** Runs LibreOffice once; `result` is the path of its output, which may not exist. */
 async function runOffice(request: EngineRequest, { format, file: input }: OfficeFile, target: string) {
   const beside = 'soffice.bin';
   const file = path.join(path.dirname(pathOf({ ...programs.writer, beside })), beside);
@@ -154,7 +154,7 @@ function targetOf({ route: { writer }, parameters: { pages, quality } }: EngineR
   return `pdf:${writer}:${JSON.stringify(options)}`;
 }
 
-/** What a document must not do: run macros, and load or link to anything outside of it. */
+/** Keeps documents from running macros, and from loading or linking to anything outside of them. */
 const settings: readonly [component: string, name: string, value: string | number | boolean][] = [
   ['Office.Common/Security/Scripting', 'MacroSecurityLevel', 3],
   ['Office.Common/Security/Scripting', 'DisableMacrosExecution', true],
@@ -163,7 +163,7 @@ const settings: readonly [component: string, name: string, value: string | numbe
   ['Office.Writer/Content/Update', 'Link', 0],
   ['Office.Calc/Content/Update', 'Link', 1],
   ['Office.Common/Java', 'ApplicationFeatures', false],
-  // A presentation loads the pictures that it links to all the same: where nobody listens.
+  // Presentations load linked pictures all the same, so they get a proxy that does not exist.
   ['Inet/Settings', 'ooInetProxyType', 2],
   ['Inet/Settings', 'ooInetHTTPProxyName', '127.0.0.1'],
   ['Inet/Settings', 'ooInetHTTPProxyPort', 1],
@@ -173,8 +173,8 @@ const settings: readonly [component: string, name: string, value: string | numbe
 ];
 
 /**
- * Settings are written for each file: with those that LibreOffice leaves behind, it takes memory without end on a second OpenDocument
- * text where it is shut in (7.4), and they tell of files before.
+ * Settings are rewritten for each file: those that LibreOffice leaves behind reveal earlier files, and make a confined LibreOffice (7.4)
+ * take unlimited memory on a second OpenDocument text.
  */
 async function prepareProfile(home: string): Promise<string> {
   const profile = path.join(home, 'office');

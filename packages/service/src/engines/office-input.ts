@@ -2,21 +2,21 @@ import { editParts, entriesOf, textOfEntry, textOfPart, withEntries } from './ar
 import { withFormatsOfValues } from './open-sheet';
 import { attributeOf } from './xml';
 
-/** What LibreOffice would not show as it is meant, put right in the file that it opens. */
+/** Corrects what LibreOffice would show wrongly, in the file that it opens. */
 
 const wordPart = /^word\/\w+\.xml$/;
 const changeInWord = /<\w+:(ins|del|moveFrom|moveTo|\w+Change)[\s>]/;
-/** What was deleted stands in the first, apart from the text. */
+/** The first element holds the deleted text, apart from the body. */
 const openChanges =
   /<text:tracked-changes(?:\s[^<>]*?)?(?:\/>|>[^]*?<\/text:tracked-changes>)|<text:change(?:-start|-end)?\s[^<>]*>/g;
 
 /**
- * A name for a file beside others, of which documents have fields that tell it: as its owner named it, as far as that is no path, no
- * option and no hidden file, and short enough for a disk.
+ * A name for the file that LibreOffice opens, which document fields can show: the one its owner gave it, but never a path, an option or a
+ * hidden file, and short enough for a disk.
  */
 export function officeFileName({ title, inputFormat }: { title: string; inputFormat: string }): string {
   const plain = title.replace(/[/\\\p{C}]/gu, '_').replace(/^[.~\s-]/, '_');
-  // Cut off between the bytes of a letter, the last one is none.
+  // The cut may leave half a character at the end.
   const short = Buffer.from(plain)
     .subarray(0, 200)
     .toString('utf8')
@@ -24,14 +24,14 @@ export function officeFileName({ title, inputFormat }: { title: string; inputFor
   return `${short || 'input'}.${inputFormat.split('-', 1)[0] ?? ''}`;
 }
 
-/** The same file if there is nothing to put right in it. */
+/** Returns the same buffer if there is nothing to correct. */
 export function readableOffice(reader: string, writer: string, file: Buffer): Buffer {
   if (reader === 'xlsx') return withChartSheets(withTruths(file, writer));
   if (reader === 'ods') return withFormatsOfValues(file);
   return writer === 'pdf' || writer === 'txt' ? withChangesAccepted(reader, file) : file;
 }
 
-/** A document as it is when all changes that were tracked in it are accepted. */
+/** The document with all tracked changes accepted. */
 function withChangesAccepted(reader: string, file: Buffer): Buffer {
   if (reader === 'odt') return editParts(file, /^(content|styles)\.xml$/, (xml) => xml.replace(openChanges, ''));
   const isChanged = entriesOf(file).some(
@@ -45,7 +45,7 @@ export function hasChanges(rtf: Buffer): boolean {
   return /\\(deleted|revised)(?![a-z])/.test(rtf.toString('latin1'));
 }
 
-/** Text that was deleted, or moved elsewhere. The marks of paragraphs and rows stay. */
+/** Drops text that was deleted or moved away. The marks of paragraphs and rows stay. */
 function dropDeleted(xml: string): string {
   let depth = 0;
   return xml.replace(/<(\/?)\w+:(?:del|moveFrom)(?=[\s>])[^<>]*(?<!\/)>|<[^<>]*>|[^<]+/g, (text, closing?: string) => {
@@ -55,14 +55,14 @@ function dropDeleted(xml: string): string {
   });
 }
 
-/** The colours of what was inserted, and the ends of paragraphs that were deleted. */
+/** Hides the colours of inserted text and the ends of deleted paragraphs. */
 function hideMarks(settings: string): string {
   const view =
     '<w:revisionView xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" w:insDel="0" w:formatting="0"/>';
   return settings.replace(/<\w+:revisionView[^<>]*>/g, '').replace(/<(\w+:)?settings(\s[^<>]*)?>/, `$&${view}`);
 }
 
-/** A spreadsheet whose charts that are whole sheets have a size: openpyxl writes none, for Excel needs none. */
+/** Gives chart sheets a size: openpyxl writes none, because Excel needs none. */
 function withChartSheets(file: Buffer): Buffer {
   const sheetOfChart = /(<(?:\w+:)?absoluteAnchor>\s*<(?:\w+:)?pos\s[^<>]*>\s*<(?:\w+:)?ext) cx="0" cy="0"/g;
   return editParts(file, /^xl\/drawings\/drawing\d*\.xml$/, (xml) =>
@@ -74,8 +74,8 @@ const truth = /<c(?=\s)([^<>]*\st="b"[^<>]*)>/g;
 const formatOfTruths = '<numFmt numFmtId="4095" formatCode="&quot;TRUE&quot;;&quot;TRUE&quot;;&quot;FALSE&quot;"/>';
 
 /**
- * A spreadsheet with its TRUE and FALSE. LibreOffice makes formulas of them, which are 0 in a file that is calculated when somebody asks
- * for it; and shows 1 and 0 where a cell has no format for them, as none of Excel needs.
+ * Keeps TRUE and FALSE. LibreOffice turns them into formulas, which are 0 in a file with manual calculation, and shows 1 and 0 in cells
+ * without a format for them, which Excel does not need.
  */
 function withTruths(book: Buffer, writer: string): Buffer {
   const file = editParts(book, /^xl\/workbook\.xml$/, (xml) =>

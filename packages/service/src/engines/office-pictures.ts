@@ -3,13 +3,13 @@ import { describeMissing, type Warnings } from './conversion';
 import { describeLostPictures, isWhole } from './document-pictures';
 import { relationsOf } from './relations';
 
-/** What readers leave out without a word: pictures that a document names but does not hold, or holds damaged; films and sounds. */
+/** Finds what readers drop silently: pictures that a document references but lacks, damaged pictures, films and sounds. */
 
 const picture = /^(?!Thumbnails\/|docProps\/).*\.(png|jpe?g|gif|bmp|webp|tiff?)$/i;
 
 const outside = /^(\w+:|\.\.\/|\/\/)/;
 
-/** Warns of nothing if the file is no archive. */
+/** No warnings if the file is no archive. */
 export function describeBrokenPictures(file: Buffer): Warnings {
   const entries = entriesOf(file);
   const held = new Set(entries.map(({ name }) => name));
@@ -28,7 +28,7 @@ export function isDamaged(name: string, data: Buffer | undefined): boolean {
 
 const media = /\.(mp[34g]|mpeg|m4[av]|mov|wm[av]|avi|wav|og[gv]|webm|aiff?|midi?)$/i;
 
-/** Films and sounds that a document holds and its result does not. */
+/** Warns about films and sounds that a document holds and its result does not. */
 export function describeLostMedia(file: Buffer, result: Buffer): Warnings {
   return describeMedia(filmsOf(file).length - filmsOf(result).length);
 }
@@ -48,7 +48,7 @@ function namedByOpenText(content: string): string[] {
   return names.map((name) => name.replace(/^\.\//, '')).filter((name) => !name.startsWith('ObjectReplacements/'));
 }
 
-/** By the relations of a part of an Office file. Of a picture that is linked and embedded, what is embedded is shown. */
+/** By the relations of a part of an Office file. Of a picture that is both linked and embedded, the embedded one is shown. */
 function namedByPart(file: Buffer, name: string): string[] {
   const targets = new Map(
     relationsOf(file, name).map(({ id, isOutside, target }) => [

@@ -11,44 +11,44 @@ import { hasWords } from './words';
 import { attributeOf, decodeXml } from './xml';
 import { withUsualNames } from './xml-names';
 
-/** What the files of office programs hold to be read, whoever reads them. */
+/** Reads what office files contain, as text and as countable parts, whichever engine converts them. */
 
 const nothing = {
-  /** Text of a document with its notes and text boxes, or of slides that are shown. Undefined: not known for this format. */
+  /** Text of a document with its notes and text boxes, or of the visible slides. Undefined: not known for this format. */
   body: undefined as string | undefined,
-  /** Headers and footers; for slides, what their masters show. */
+  /** Headers and footers; for slides, the text of their masters. */
   headers: '',
-  /** Text of the body that a program draws on pages as lines, and is no text there. */
+  /** Body text that programs draw as outlines (WordArt), so that the pages have no text for it. */
   art: '',
-  /** Text of headers that is drawn, such as a watermark. */
+  /** The same in headers, such as a watermark. */
   headerArt: '',
   headerPictureCount: 0,
-  /** Those of Word outside of headers, which only plain text lacks. */
+  /** Pictures of Word documents outside headers; only plain text loses them. */
   pictureCount: 0,
   hidden: '',
   hiddenSlideCount: 0,
-  /** Those that an office program makes, as `Article 1.`; their digits are not the right ones. */
+  /** Numbers that an office program generates, such as `Article 1.`; their digits are not the right ones. */
   numbers: [] as readonly string[],
   commentCount: 0,
   noteCount: 0,
-  /** Charts and diagrams (SmartArt), which only a program that lays out draws. */
+  /** Charts and diagrams (SmartArt), which only a program with a layout engine draws. */
   drawingCount: 0,
-  /** Charts of the kinds of 2016 (waterfall, funnel, treemap), of which LibreOffice draws the picture beside them, if there is one. */
+  /** Charts of the Office 2016 kinds (waterfall, funnel, treemap) without a fallback picture, which is all that LibreOffice draws. */
   undrawnCount: 0,
-  /** The text of diagrams, of which a program may draw nothing. */
+  /** Text of diagrams, which programs do not always draw. */
   diagrams: '',
-  /** The text of each that is no picture, too. */
+  /** Text of each equation without a replacement picture. */
   equations: [] as readonly string[],
-  /** The text of the others. */
+  /** Text of each equation with one. */
   drawnEquations: [] as readonly string[],
-  /** Where those of slides lead, of which pandoc keeps the text alone. */
+  /** Targets of the links on slides; pandoc keeps only their text. */
   links: [] as readonly string[],
-  /** Whole files of other formats that are to be read where they stand. */
+  /** Whole files of other formats, embedded to be shown in place. */
   insertedCount: 0,
 };
 export type OfficeTexts = Readonly<typeof nothing>;
 
-/** By the name of the reader; undefined for a format of which nothing is known here. */
+/** By the name of the reader; undefined for a format that is not covered here. */
 export function officeTexts(reader: string, written: Buffer): OfficeTexts | undefined {
   const file = reader === 'rtf' ? written : withUsualNames(written);
   if (reader === 'docx') return { ...nothing, ...wordTexts(file), ...drawingsOf(file), numbers: wordNumbers(file) };
@@ -57,7 +57,7 @@ export function officeTexts(reader: string, written: Buffer): OfficeTexts | unde
   return reader === 'rtf' ? richTexts(file.toString('latin1')) : undefined;
 }
 
-/** In a package of XML parts, each chart or diagram is a part of its own. */
+/** OOXML stores each chart and diagram as a part of its own. */
 function drawingsOf(file: Buffer): Pick<OfficeTexts, 'drawingCount' | 'undrawnCount' | 'diagrams'> {
   const diagrams = partsOf(file, /^(word|ppt)\/diagrams\/data\d*\.xml$/);
   const charts = entriesOf(file).filter(({ name }) => /^(word|ppt)\/charts\/chart(Ex)?\d*\.xml$/.test(name));
@@ -86,7 +86,7 @@ interface Reading {
   readonly ends: RegExp;
 }
 
-/** The text of an XML document. The expressions are held against whole names of elements without their prefixes. */
+/** The text of an XML document. The expressions match element names without their prefixes. */
 function readXml(xml: string, { holds, skips, ends }: Reading): string {
   let [text, skipped, held] = ['', 0, 0];
   for (const [, closing, name = '', empty, content] of xml.matchAll(/<(\/?)(?:\w+:)?([\w-]+)[^<>]*?(\/?)>|([^<]+)/g)) {
@@ -97,7 +97,7 @@ function readXml(xml: string, { holds, skips, ends }: Reading): string {
     else if (empty === '/') continue;
     else if (skips.test(name)) {
       skipped += step;
-      // What is made anew stands between the words beside it.
+      // Skipped content still separates the words around it.
       text += ' ';
     } else if (holds?.test(name)) held += step;
   }
@@ -140,7 +140,7 @@ function openTexts(file: Buffer): OfficeTexts {
   };
 }
 
-/** The XML of each, above or below pages. */
+/** The XML of each page header and footer. */
 export function openHeaders(styles: string): readonly string[] {
   return styles.match(/<style:(header|footer)[\w-]*(?=[\s>])[^]*?<\/style:\1[\w-]*>/g) ?? [];
 }
@@ -193,7 +193,7 @@ function slideTexts(file: Buffer): OfficeTexts {
     // pandoc shows all pictures of the slides themselves, except those that fill the background or a shape.
     headerPictureCount: countOf(masters, /<p:pic[\s>]/g) + countOf([...masters, ...shown], /<a:blipFill[\s>]/g),
     body: shown.map((xml) => readXml(xml, drawn)).join('\n'),
-    // Their words are in the body.
+    // Only the count matters: their words are already in the body.
     equations: shown.flatMap(equationsIn).map(() => ''),
     commentCount: partsOf(file, /^ppt\/comments\/.*\.xml$/).reduce(
       (sum, { xml }) => sum + (xml.match(/<(p|p188):cm[\s>]/g)?.length ?? 0),
@@ -205,11 +205,11 @@ function slideTexts(file: Buffer): OfficeTexts {
   };
 }
 
-/** What makes a group of shapes, of which pandoc reads none. */
+/** The tags of a shape group; pandoc reads nothing inside one. */
 const grouping =
   /<p:grpSp(?:\s[^<>]*)?>\s*<p:nvGrpSpPr>[^]*?<\/p:nvGrpSpPr>(?:\s*<p:grpSpPr(?:\s[^<>]*)?(?:\/>|>[^]*?<\/p:grpSpPr>))?|<\/p:grpSp>/g;
 
-/** Slides of which pandoc reads those that are shown, and of these what is shown. */
+/** The file without hidden slides, hidden shapes and shape groups, so that pandoc reads exactly what is shown. */
 export function readableSlides(file: Buffer): Buffer {
   const book = 'ppt/presentation.xml';
   const targets = new Map(relationsOf(file, book).map(({ id, target }) => [id, target]));
@@ -225,11 +225,11 @@ export function readableSlides(file: Buffer): Buffer {
   return changed.size === 0 ? file : withEntries(file, changed);
 }
 
-/** Fields of which pandoc leaves out the text that they show, and what else it reads nothing within. */
+/** Fields whose text pandoc drops, and other elements that it does not read into. */
 const openField =
   /<(\/?)(?:text|loext):(content-control|meta(?:-field)?|database-display|numbered-paragraph|ruby(?:-base)?|(?:illustration|table|object|user|alphabetical)-index|bibliography|index-(?:body|title)|user-field-(?:get|input)|variable-(?:set|get|input)|sequence(?:-ref)?|date|time|(?:creation|modification|print)-(?:date|time)|author-(?:name|initials)|(?:initial-)?creator|printed-by|sender-[\w-]+|placeholder|conditional-text|hidden-text|text-input|expression|title|subject|keywords|description|chapter|file-name|user-defined|drop-down)(?=[\s>])([^<>]*)>/g;
 
-/** What the fields of a form show, by the names under which they stand in the text. */
+/** The displayed values of form controls, by the ids that the text refers to. */
 function valuesOfForms(xml: string): ReadonlyMap<string, string> {
   const values = new Map<string, string>();
   let id = '';
@@ -250,17 +250,17 @@ function valuesOfForms(xml: string): ReadonlyMap<string, string> {
   return values;
 }
 
-/** A box around a picture, mostly for its caption: of all that is in it, pandoc shows the picture alone. */
+/** A text box around a picture, mostly for its caption; pandoc keeps only the picture. */
 const pictureBox =
   /<draw:frame\s([^<>]*)>\s*<draw:text-box(?:\s[^<>]*)?>((?:(?!<\/?draw:text-box|<text:list|<table:)[^])*?<draw:image\s(?:(?!<\/?draw:text-box|<text:list|<table:)[^])*?)<\/draw:text-box>(?:(?!<draw:)[^])*?<\/draw:frame>/g;
 
-/** What is in it, in the paragraph where the box stands. */
+/** Moves the contents of a box into the paragraph where it stands. */
 function withoutBox(_box: string, attributes: string, inside: string): string {
   const lines = inside.replace(/<text:[ph](?:\s[^<>]*)?>/g, '').replace(/<\/text:[ph]>/g, '<text:line-break/>');
   return attributes.includes('anchor-type="page"') ? `<text:p>${lines}</text:p>` : lines;
 }
 
-/** A document of OpenDocument of which pandoc reads the fields, forms and captions of pictures, and no hidden text. */
+/** An OpenDocument text without hidden text, whose fields, forms and picture captions pandoc can read. */
 export function readableOpenText(file: Buffer): Buffer {
   const xml = textOfPart(file, 'content.xml');
   const isHidden = /<text:variable-set\s[^<>]*text:display="none"[^<>]*>[^<]*<\/text:variable-set>/g;
@@ -280,10 +280,10 @@ export function readableOpenText(file: Buffer): Buffer {
   return readable === xml ? file : withEntries(file, new Map([['content.xml', readable]]));
 }
 
-/** With its data, which are no words. */
+/** A picture with its data, which must not count as words. */
 const richPicture = /\{\\pict(?![a-z])(?:[^{}]|\{[^{}]*\})*\}/g;
 
-/** The parts of RTF that no reader passes on: the groups of headers, footers and comments. */
+/** The parts of RTF that readers drop, such as headers, footers and comments. */
 function richTexts(rtf: string): OfficeTexts {
   const headers = groupsOf(rtf, /\{\\(?:header|footer)[lrf]?(?![a-z])/g);
   return {
@@ -299,7 +299,7 @@ function richTexts(rtf: string): OfficeTexts {
   };
 }
 
-/** Each group that begins so, to the brace that closes it. */
+/** Each group that begins like this, up to its closing brace. */
 function groupsOf(rtf: string, start: RegExp): string[] {
   return Array.from(rtf.matchAll(start), ({ index }) => {
     let depth = 0;

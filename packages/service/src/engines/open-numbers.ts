@@ -2,7 +2,7 @@ import { usualNumber } from './word-numbers';
 import { attributeOf, decodeXml } from './xml';
 
 interface Level {
-  /** As `Article %1.` */
+  /** For example `Article %1.` */
   readonly text: string;
   readonly start: string;
 }
@@ -10,8 +10,8 @@ interface Level {
 const outline = 'outline';
 
 /**
- * Numbers that an office program makes of the lists and headings of an OpenDocument text, and that other formats lack: of headings, of lists
- * with more than a number, and where a list starts anew.
+ * Numbers of the lists and headings of an OpenDocument text that other formats lack: those of headings, of lists with more than a number,
+ * and of lists that start anew.
  */
 export function openNumbers(content: string, styles: string): string[] {
   const levels = new Map([...levelsOf(styles), ...levelsOf(content)]);
@@ -35,7 +35,7 @@ export function openNumbers(content: string, styles: string): string[] {
   );
 }
 
-/** By style and level, from 1; those without a number are left out. */
+/** By style and level, from 1; levels without a number are left out. */
 function levelsOf(xml: string): [string, Level][] {
   return [...xml.matchAll(/<text:(list|outline)-style(?=[\s>])([^<>]*)>([^]*?)<\/text:\1-style>/g)].flatMap(
     ([, kind, attributes = '', inner = '']) => {

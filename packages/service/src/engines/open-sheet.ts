@@ -3,13 +3,13 @@ import { saidByStyle, stylesOf } from './open-styles';
 import { attributeOf } from './xml';
 
 /**
- * ODS spreadsheets of libraries (odfpy, pandas), whose cells have values and nothing that says how to show them: a reader passes over a
- * cell without a text, and LibreOffice shows a date without a style as the number of its days.
+ * Repairs ODS spreadsheets of libraries (odfpy, pandas), whose cells have values but neither texts nor formats: readers skip a cell
+ * without a text, and LibreOffice shows a date without a format as a number of days.
  */
 
 const emptyCell = /<table:table-cell(?=\s)([^<>]*\soffice:value-type="[^<>]*?)(?:\/>|>\s*<\/table:table-cell>)/g;
 
-/** The same archive if each cell with a value has its text. */
+/** Returns the same archive if each cell with a value has its text. */
 export function withTextsOfValues(archive: Buffer): Buffer {
   return editParts(archive, /^content\.xml$/, (xml) =>
     xml.replace(emptyCell, (whole, attributes: string) => {
@@ -19,7 +19,7 @@ export function withTextsOfValues(archive: Buffer): Buffer {
   );
 }
 
-/** Escaped as the value is. */
+/** Stays escaped, like the value. */
 function textOfValue(attributes: string): string | undefined {
   const value = attributeOf(attributes, 'office:value') ?? '';
   switch (attributeOf(attributes, 'office:value-type')) {
@@ -44,7 +44,7 @@ const number = '<number:number number:min-integer-digits="1" number:decimal-plac
 const long = (...names: string[]) => names.map((name) => `<number:${name} number:style="long"/>`);
 const day = long('year', 'month', 'day').join('<number:text>-</number:text>');
 const time = long('hours', 'minutes', 'seconds').join('<number:text>:</number:text>');
-/** As a person reads them, whatever the language of the machine. */
+/** Readable in any locale. */
 const formats: Readonly<Record<string, string>> = {
   date: `<number:date-style NAME>${day}</number:date-style>`,
   moment: `<number:date-style NAME>${day}<number:text> </number:text>${time}</number:date-style>`,
@@ -56,12 +56,12 @@ const namespaces = ['style', 'number']
   .map((name) => ` xmlns:${name}="urn:oasis:names:tc:opendocument:xmlns:${name === 'number' ? 'datastyle' : name}:1.0"`)
   .join('');
 
-/** With room for a date and a time, or a price. */
+/** Wide enough for a date with a time, or a price. */
 const wideColumn = `<style:style style:name="shown-column" style:family="table-column"${namespaces}><style:table-column-properties style:column-width="4.5cm"/></style:style>`;
 
 const mostColumns = 16_384;
 
-/** For the columns with dates and times, or prices, in them, of whatever sheet. */
+/** Widens the columns that hold dates with times, or prices, in any sheet. */
 function columnsFor(content: string): string {
   const wide = new Set<number>();
   for (const row of content.split('<table:table-row')) {
@@ -81,10 +81,10 @@ const wideValue = /\soffice:(?:date-value="[^"]*T|currency=")/;
 const valueCell =
   /<table:table-cell(?=\s)([^<>]*\soffice:value-type="(date|time|percentage|boolean|currency)"[^<>]*)>/g;
 
-/** The same archive if each date, time, share, price and truth in it has a format. */
+/** Returns the same archive if each date, time, percentage, price and boolean has a format. */
 export function withFormatsOfValues(archive: Buffer): Buffer {
   const content = textOfPart(archive, 'content.xml');
-  // Rows and columns that have styles for their cells may have formats.
+  // Default cell styles of rows and columns may have formats.
   if (/\stable:default-cell-style-name="(?!Default")/.test(content)) return archive;
   const styles = stylesOf(textOfPart(archive, 'styles.xml') + content, ['table-cell']);
   const hasFormat = (name = 'Default') =>

@@ -1,7 +1,7 @@
 import { attributeOf } from './xml';
 
 export interface OpenStyle {
-  /** Attributes of its tag, and what is in it. */
+  /** Attributes of its tag, and its contents. */
   readonly attributes: string;
   readonly inside: string;
 }
@@ -9,7 +9,7 @@ export interface OpenStyle {
 /** Styles of OpenDocument by name. */
 export type OpenStyles = ReadonlyMap<string, OpenStyle>;
 
-/** Those of some families, such as `text`. */
+/** Only those of some families, such as `text`. */
 export function stylesOf(xml: string, families: readonly string[]): OpenStyles {
   const all = xml.matchAll(/<style:style(\s[^<>]*?)(?:\/>|>([^]*?)<\/style:style>)/g);
   return new Map(
@@ -19,14 +19,14 @@ export function stylesOf(xml: string, families: readonly string[]): OpenStyles {
   );
 }
 
-/** What a style says, or the nearest one that says it of those on which it is based. */
+/** The value that a style sets, or else the nearest of its base styles that sets it. */
 export function saidByStyle<T>(
   styles: OpenStyles,
   name: string | undefined,
   says: (style: OpenStyle) => T | undefined,
 ): T | undefined {
   let style = styles.get(name ?? '');
-  // One may be based on itself.
+  // A style may be based on itself.
   for (let depth = 0; style && depth < 20; depth += 1) {
     const said = says(style);
     if (said !== undefined) return said;

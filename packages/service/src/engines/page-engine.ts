@@ -17,21 +17,21 @@ import { describeMissingGlyphs } from './missing-glyphs';
 import { checkPdf } from './pdf-check';
 import { endOfProgram, environmentOf, homeOf, pathOf, programs, workFolderOf } from './programs';
 
-/** A page as Chromium prints it, asked by its DevTools protocol over a pipe. The page has no address, no scripts and no network. */
+/** Prints a page with Chromium, through its DevTools protocol over a pipe. The page has no address, no scripts and no network. */
 
 const usualMargin = 10;
 
-/** What a page shows beside its text, by its address, and the pictures of its styles. */
+/** Addresses of what a page shows besides its text, and of the pictures of its styles. */
 const shownFiles =
   /<(?:img|image|source|input|embed|iframe|object|video|link\b(?=[^>]*\bstylesheet\b))\b[^>]*?\s(?:src|data|href|xlink:href|poster)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))|\burl\(\s*["']?([^"')]+)/gi;
 
-/** Files beside the page. Chromium does not ask for them: the page has no address that theirs could be relative to. */
+/** Files beside the page. Chromium does not request them, because a page without an address has no relative ones. */
 function filesBeside(html: string): string[] {
   const addresses = Array.from(html.matchAll(shownFiles), (found) => found.slice(1).find(Boolean)?.trim() ?? '');
   return addresses.filter((address) => address !== '' && !/^(?:[a-z][a-z\d+.-]*:|\/\/|#)/i.test(address));
 }
 
-/** A page that forwards would be left, at a moment of its own, for one that may not be loaded. */
+/** A refresh would leave the page, at an unpredictable moment, for one that may not be loaded. */
 const forwarding = /<meta\b[^>]*\bhttp-equiv\s*=\s*["']?refresh\b[^>]*>/gi;
 
 export async function printPage(request: EngineRequest): Promise<Converted> {
@@ -63,7 +63,7 @@ export async function printPage(request: EngineRequest): Promise<Converted> {
   }
 }
 
-/** What scrolls on a screen would be cut off on paper. */
+/** Content that scrolls on a screen would be cut off on paper. */
 const mark = 'data-unscrolled';
 const unscrolled = `<style>@media print {
   html, body { height: auto !important; max-height: none !important; overflow: visible !important }
@@ -94,8 +94,8 @@ const snapshotSchema = z.object({
 });
 
 /**
- * Makes a page show on paper what a reader would scroll to: nothing scrolls, and what is too wide is scaled down.
- * @returns the text that it shows, wherever that is laid out.
+ * Makes a page print what a reader would scroll to: nothing scrolls, and content that is too wide is scaled down.
+ * @returns the text that the page shows, wherever it is laid out.
  */
 async function unroll(browser: ReturnType<typeof startBrowser>, layout: ReturnType<typeof layoutOf>) {
   const width = Math.round((layout.paperWidth - layout.marginLeft - layout.marginRight) * pixelsPerInch);
@@ -121,7 +121,7 @@ async function unroll(browser: ReturnType<typeof startBrowser>, layout: ReturnTy
     }
     const isSmall = boxWidth <= 1 || boxHeight <= 1;
     const isClipped = (clip ?? 'auto') !== 'auto' || (clipPath ?? 'none') !== 'none' || overflowX === 'hidden';
-    // What only programs that read aloud are to find.
+    // Hidden from sight, for screen readers only.
     const isConcealed = (isSmall && isClipped) || concealed.has(nodes.parentIndex[node] ?? -1);
     if (isConcealed) concealed.add(node);
     const isShown = visibility !== 'hidden' && !isConcealed && x + boxWidth > 0 && y + boxHeight > 0;
@@ -166,19 +166,19 @@ const messageSchema = z.object({
   error: z.object({ message: z.string() }).optional(),
 });
 
-/** Where Chromium's sockets go, whose paths must be short: its working folder, which is removed however the conversion ends. */
+/** Chromium's sockets need short paths, so they go to its working folder, which is removed however the conversion ends. */
 const shortPath = '/proc/self/cwd';
 
 function startBrowser(request: EngineRequest) {
   const temporary = existsSync(shortPath) ? shortPath : homeOf(request);
-  // Its own sandbox wants namespaces, which root and processes that are shut in already don't get.
+  // Chromium's own sandbox needs namespaces, which root and confined processes do not get.
   const isShutIn = process.getuid?.() === 0 || process.ppid === 1;
   const child = spawn(
     pathOf(programs.chromium),
     [
       ...['--headless', '--remote-debugging-pipe', '--disable-gpu', '--disable-dev-shm-usage', '--no-first-run'],
       ...['--disable-extensions', '--disable-background-networking', '--disable-crash-reporter', '--disable-breakpad'],
-      // The protocol's switch for scripts leaves out frames that a page makes, and no host rule stops WebRTC's own packets.
+      // The protocol's script switch misses frames that a page creates, and host rules do not stop WebRTC's own packets.
       ...['--blink-settings=scriptEnabled=false', '--force-webrtc-ip-handling-policy=disable_non_proxied_udp'],
       ...['--host-resolver-rules=MAP * ~NOTFOUND', `--user-data-dir=${path.join(homeOf(request), 'browser')}`],
       ...(isShutIn ? ['--no-sandbox'] : []),
@@ -233,7 +233,7 @@ function startBrowser(request: EngineRequest) {
   return {
     requested,
     ask,
-    /** From now on it is a page that is asked. */
+    /** Sends all further commands to this page. */
     async enter(targetId: string): Promise<void> {
       session = await ask('Target.attachToTarget', { targetId, flatten: true }, sessionSchema);
     },

@@ -1,8 +1,8 @@
 import { ConversionFailure } from './conversion';
 
-/** Documents as pandoc writes and reads them in JSON. */
+/** Documents in pandoc's JSON format. */
 
-/** As far as it is looked into here: everything is a node `{ t, c }`. */
+/** As far as needed here: every element is a node `{ t, c }`. */
 export interface Node {
   t: string;
   c?: unknown;
@@ -53,7 +53,7 @@ export function shownText(document: unknown): string {
 }
 
 const unseen = new Set(['Image', 'Math', 'RawBlock', 'RawInline']);
-/** What stands within words. */
+/** Inlines that do not end a word. */
 const inlines = new Set([
   'Str',
   'Emph',
@@ -81,7 +81,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 
 type Inline = { t: 'Str'; c: string } | { t: 'Space' | 'LineBreak' } | { t: 'Link'; c: unknown[] };
 
-/** pandoc's WebAssembly has a file system of its own with nothing but the files of one run. */
+/** One run of pandoc, whose WebAssembly build sees a virtual file system with only the files of this run. */
 export interface PandocRun {
   from: string;
   to: string;
@@ -92,21 +92,21 @@ export interface PandocRun {
   filter?: string | undefined;
 }
 
-/** A class of text in which every letter has its column. */
+/** Class of code blocks in which every character has its column. */
 export const fixedPitch = 'fixed-pitch';
 
 export function documentOf(blocks: readonly unknown[]): string {
   return JSON.stringify({ 'pandoc-api-version': [1, 23, 1], meta: {}, blocks });
 }
 
-/** Words, the spaces between them, and the ends of lines that are not empty. */
+/** Words, spaces between them, and breaks between lines that are not empty. */
 function textInlines(text: string): Inline[] {
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   return lines.flatMap((line, index) => [...(index === 0 ? [] : [{ t: 'LineBreak' } as const]), ...lineInlines(line)]);
 }
 
 export function lineInlines(line: string): Inline[] {
-  // Other spaces, such as those that do not break, are letters like any other.
+  // Other spaces, such as non-breaking ones, count as letters.
   const words = line.split(/[ \t\f\v]+/).filter((word) => word !== '');
   return words.flatMap((word, index): Inline[] => [
     ...(index === 0 ? [] : [{ t: 'Space' } as const]),
@@ -117,8 +117,8 @@ export function lineInlines(line: string): Inline[] {
 const mediaTypes = { png: 'image/png', jpg: 'image/jpeg', gif: 'image/gif', webp: 'image/webp', svg: 'image/svg+xml' };
 
 /**
- * A pandoc document (JSON) in which every image is a data: URI; an image that is not in the document gives way to its
- * description. For writers that fail on a missing image, or leave it out without a word.
+ * The document (pandoc JSON) with every image as a data: URI; an image without data is replaced by its description. For writers that fail
+ * on a missing image or drop it silently.
  */
 export function embedImages(
   json: string,
@@ -139,7 +139,7 @@ export function embedImages(
   return { json: JSON.stringify(embed(JSON.parse(json))), missing };
 }
 
-/** A copy in which other values stand where `replace` returns some. What it replaces is its own to go through. */
+/** A copy with the results of `replace` in place of the parts that it returns one for; it must descend into these itself. */
 export function rewrite(value: unknown, replace: (part: unknown) => unknown): unknown {
   const replaced = replace(value);
   if (replaced !== undefined) return replaced;
@@ -154,7 +154,7 @@ function toDataUri(data: Uint8Array): string {
   return `data:${mediaType};base64,${Buffer.from(data).toString('base64')}`;
 }
 
-/** The images that typst typesets, told by their first bytes: what a document calls an image need not be one. */
+/** The kind of an image that typst can typeset, by its first bytes, because names in documents are unreliable. */
 export function imageKind(data: Uint8Array): keyof typeof mediaTypes | undefined {
   const head = Buffer.from(data.subarray(0, 1024)).toString('latin1');
   if (head.startsWith('\x89PNG\r\n\x1a\n')) return 'png';
@@ -168,7 +168,7 @@ export function imageKind(data: Uint8Array): keyof typeof mediaTypes | undefined
 export interface Cell {
   readonly text: string;
   readonly link?: string | undefined;
-  /** How many rows and columns it covers; the cells that it covers are not in their rows. */
+  /** Number of rows and columns that the cell covers; covered cells are absent from their rows. */
   readonly rowSpan?: number;
   readonly columnSpan?: number;
 }
@@ -182,7 +182,7 @@ export interface Table {
 
 export const pageWriters: ReadonlySet<string> = new Set(['html4', 'html5']);
 
-/** Limit for one document. More would take longer than a conversion may: pandoc needs some 45 s for so many cells, a page a few. */
+/** Limits for one document, because of the timeout: pandoc takes some 45 s for `maxCells`; HTML pages take a few seconds. */
 const maxCells = 50_000;
 const maxCellsOfPage = 500_000;
 const maxLetters = 50_000_000;
@@ -191,7 +191,7 @@ const noAttributes = ['', [], []];
 const noCaption = [null, []];
 const emptyCell = cellNode({ text: '' });
 
-/** To be asked before a table is made: a small file can stand for a huge one. */
+/** To be called before a table is built, because a small file can describe a huge one. @throws ConversionFailure */
 export function requireFewCells(cells: number, writer: string): void {
   const most = pageWriters.has(writer) ? maxCellsOfPage : maxCells;
   if (cells <= most) return;
@@ -201,7 +201,7 @@ export function requireFewCells(cells: number, writer: string): void {
   );
 }
 
-/** Tables as a pandoc document (JSON); those of a page are written here, for which pandoc needs long. */
+/** Tables as a pandoc document (JSON). For HTML pages they are written here, because pandoc is slow at that. */
 export function tableDocument(tables: readonly Table[], writer: string): string {
   requireShort(tables);
   const nodesOf = pageWriters.has(writer) ? pageNodesOf : tableNodesOf;

@@ -35,7 +35,7 @@ import { withUsualNames } from './xml-names';
 /** Formats that are zip archives: a damaged file usually is not one. */
 const zipped = new Set(['docx', 'odt', 'epub', 'pptx', 'xlsx', 'ods']);
 
-/** What pandoc would leave out of them, or show although it is hidden. */
+/** Rewrites archives so that pandoc drops no text and shows nothing hidden. */
 const readableParts: Readonly<Record<string, (archive: Buffer) => Buffer>> = {
   docx: readableWord,
   epub: readableBook,
@@ -43,14 +43,14 @@ const readableParts: Readonly<Record<string, (archive: Buffer) => Buffer>> = {
   pptx: readableSlides,
 };
 
-/** Tables are read here: pandoc knows only commas, cuts longer rows silently and leaves cells of spreadsheets empty. */
+/** Tables are read here: pandoc knows only commas, silently cuts longer rows and leaves cells of spreadsheets empty. */
 const tabular = new Set(['csv', 'tsv', 'xlsx', 'ods']);
 
 const containers = new Set(['docx', 'odt', 'epub2', 'epub3', 'rtf']);
-/** Others that do, and fail on a missing image, drop it silently, or take one of any kind, which programs do not show. */
+/** More containers; their writers fail on a missing image, drop it silently, or embed a kind that programs do not show. */
 const carelessContainers = new Set(['pptx', 'ipynb', 'fb2']);
 
-/** What the programs show that open them; PowerPoint shows nearly all. */
+/** Kinds of pictures that the programs for a format show; PowerPoint shows nearly all. */
 const picturesOfPages = ['png', 'jpg', 'gif', 'webp', 'svg'] as const;
 const shownPictures: Readonly<Record<string, readonly string[]>> = {
   ...{ fb2: ['png', 'jpg'], ipynb: picturesOfPages, html4: picturesOfPages, html5: picturesOfPages },
@@ -66,10 +66,10 @@ export async function convertDocument(request: EngineRequest, input: Buffer): Pr
   if (isOdd || carelessContainers.has(to)) return convertWithImages(request, input);
   if (pageWriters.has(to)) return convertToPage(request, input);
   if (containers.has(to)) return readDocument(request, input, { to, options: standalone });
-  // Only to learn which images the output cannot hold.
+  // The option only reveals which images the output cannot hold.
   const options = { ...standalone, 'extract-media': 'media' };
   const { data, media, warnings } = await readDocument(request, input, { to, options });
-  // Those of a document that are damaged are named already.
+  // Damaged pictures of a document have a warning of their own.
   const isNamed = entriesOf(input).length > 0;
   const pictures = [...media].filter(([name, each]) => !isNamed || !isDamaged(name, Buffer.from(each))).length;
   if (pictures === 0) return { data, warnings };
@@ -80,7 +80,7 @@ export async function convertDocument(request: EngineRequest, input: Buffer): Pr
 async function convertToPage(request: EngineRequest, input: Buffer): Promise<Converted> {
   const to = request.route.writer;
   try {
-    // Looking for images takes pandoc twice as long.
+    // Embedding makes pandoc take twice as long.
     const options = { standalone: true, 'embed-resources': !tabular.has(request.route.reader) };
     return await readDocument(request, input, { to, options });
   } catch (error) {
@@ -126,7 +126,7 @@ export async function readDocument(
     };
     const data = to === 'odt' && reader === 'plain-text' ? withBreakStyle(read.data) : read.data;
     const unread = await describeUnread(request, input, { output: read.data, readAgain });
-    // Writers of lines leave out whole tables: the one says so in its text, the other nowhere.
+    // Line-based writers drop whole tables: `plain` leaves a mark in its text, `vimdoc` nothing.
     const isDoubtful = to === 'vimdoc' || (to === 'plain' && Buffer.from(read.data).includes('[TABLE]'));
     const unset = isDoubtful ? describeUnset(await readAgain(), read.data) : {};
     const written = Buffer.from(read.data);
@@ -152,7 +152,7 @@ function withBreakStyle(odt: Uint8Array): Uint8Array {
   return withEntries(archive, new Map([['content.xml', styled]]));
 }
 
-/** What pandoc reads of an input: itself, its text (pandoc takes everything for UTF-8), or a document that is made of it here. */
+/** The input as pandoc gets it: the file itself, its text (pandoc assumes UTF-8), or a document built from it here. */
 async function prepare(
   { route: { reader }, title, inputFormat }: EngineRequest,
   input: Buffer,
@@ -200,7 +200,7 @@ async function prepare(
   return { from: 'json', input: json, warnings: joinWarnings(warnings, more) };
 }
 
-/** A list below the title, or without one, pandoc would take for facts about the document, which hardly a writer shows. */
+/** pandoc takes a definition list at the start, or below the title, for metadata, which hardly any writer shows. */
 async function withListBelowTitle(run: PandocRun): Promise<Pick<PandocRun, 'from' | 'input'> & { warnings: Warnings }> {
   const asIs = await runPandoc(run);
   const { blocks } = JSON.parse(Buffer.from(asIs.data).toString('utf8')) as { blocks: Node[] };
@@ -219,7 +219,7 @@ interface PandocOutput extends Converted {
 const outputName = 'converted.output';
 const filterName = 'converted.lua';
 
-/** Runs pandoc once. Throws a ConversionFailure with pandoc's own words when it refuses the input. */
+/** Runs pandoc once. @throws ConversionFailure with pandoc's own message if it refuses the input. */
 export async function runPandoc({
   from,
   to,
@@ -231,9 +231,9 @@ export async function runPandoc({
   const pandoc = await loadEngine('pandoc-wasm', loadPandoc);
   const allOptions = {
     ...{ from, to, 'input-files': [inputName], 'output-file': outputName, ...options },
-    // Formulas that a page shows as a reader knows them.
+    // MathML, so that pages show formulas as formulas.
     ...(/^(html5|epub3|revealjs|slidy)$/.test(to) && { 'html-math-method': { method: 'mathml' } }),
-    // It then says what it left out of LaTeX; for pages it would name each tag.
+    // Reports what pandoc skips of LaTeX; for HTML it would report every tag.
     ...(!/^(html|epub)$/.test(from) && { verbosity: 'INFO' }),
     ...(filter !== undefined && { filters: [filterName] }),
   };
@@ -251,7 +251,7 @@ export async function runPandoc({
   const media = new Map<string, Uint8Array>();
   for (const [name, blob] of Object.entries(result.mediaFiles)) media.set(name, await bytesOf(blob));
   const data = await bytesOf(result.files[outputName]);
-  // Films that a book holds are counted.
+  // Films in a book have a warning of their own.
   const films = from === 'epub' && typeof read !== 'string' ? filmsOf(Buffer.from(read)) : [];
   const isFilm = ({ path }: PandocWarning) => path !== undefined && films.some((name) => name.endsWith(path));
   const reports = result.warnings.filter((each) => !isFilm(each));
@@ -260,7 +260,7 @@ export async function runPandoc({
   return { data, media, warnings: describeWarnings(reports, from, beginsInLine) };
 }
 
-/** The name in pandoc's file system: free of what pandoc reads as a URL, a path or standard input. */
+/** The name in pandoc's file system, without anything that pandoc reads as a URL, a path or standard input. */
 export function inputNameFor({ title, inputFormat }: { title: string; inputFormat: string }): string {
   return `${title.replace(/[^\p{L}\p{N} ._-]/gu, '_')}.${inputFormat.split('-')[0] ?? 'input'}`;
 }
@@ -287,7 +287,7 @@ function describeWarnings(reports: readonly PandocWarning[], from: string, begin
       .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
       .toUpperCase();
     const isUnknown = report.pretty.includes('image is not a jpeg or png');
-    // What the filter has found.
+    // Reported by our Lua filter.
     if (report.type === 'ScriptingWarning') templates.push(report.message ?? '');
     else if (report.type === 'CouldNotConvertImage') vectors += 1;
     else if (report.type === 'CouldNotFetchResource' && isUnknown) unknown += 1;

@@ -1,12 +1,12 @@
-/** What pandoc's own writers would leave out of a document, as filters (Lua) that it runs between reading and writing. */
+/** Lua filters that pandoc runs between reading and writing, to keep what its own writers would drop. */
 
 import { numberMark } from './rtf-text';
 
-/** Writers without captions for anything but a picture, for nothing, and for no table. */
+/** Writers with captions for pictures only, for nothing, and for all but tables. */
 const withoutCaptions = /^(asciidoc|beamer|fb2|latex|ms|pptx|rst)$/;
 const withoutAnyCaptions = /^(jira|mediawiki|plain|vimdoc|xwiki)$/;
 const withoutTableCaptions = /^(djot|jira|muse|tei|xwiki)$/;
-/** When writers have no room for blocks in a cell (Lua): never, in one of so many columns, or for a table. */
+/** When (in Lua) a writer cannot put blocks into a cell: always, beyond a number of columns, or if it holds a table. */
 const flatWhen: readonly [writers: RegExp, when: string][] = [
   [/^(bbcode|vimdoc)$/, 'true'],
   [/^(plain|ansi)$/, '#each.colspecs > 9'],
@@ -14,20 +14,20 @@ const flatWhen: readonly [writers: RegExp, when: string][] = [
 ];
 const withCitations = /^(markdown|latex|beamer|org|native|json|xml|typst$)/;
 
-/** Writers that leave out what stands above a document: all of it, its abstract, its subtitle. */
+/** Writers that drop the head of a document: all of it, its abstract, its subtitle, its date. */
 const withoutHead =
   /^(bbcode|commonmark|dokuwiki|icml|ipynb|jira|markdown_(phpextra|strict)|markua|mediawiki|textile|xwiki|zimwiki)$/;
 const withoutAbstract = /^(ansi|djot|docbook\d?|man|muse|opml|plain|revealjs|rtf|slidy|tei|texinfo)$/;
 const withoutSubtitle = /^(asciidoc|djot|fb2|man|ms|opml|org|plain|rtf|tei|texinfo|vimdoc)$/;
 const withoutDate = /^(jats(_\w+)?|opml|vimdoc)$/;
-/** Writers that show what stands above a document below a title alone, and what they then leave out. */
+/** Writers that show the head of a document only below a title, and the parts of it that they drop without one. */
 const besideTitle: readonly [writers: RegExp, names: readonly string[]][] = [
   [/^html[45]$/, ['subtitle', 'author', 'date', 'abstract']],
   [/^(revealjs|slidy)$/, ['subtitle', 'author', 'date']],
   [/^(beamer|context|latex|rst)$/, ['author', 'date']],
 ];
 
-/** A picture that is there keeps its caption. */
+/** A picture whose data is there keeps its caption. */
 const pictures = `
   local inlines = #figure.content == 1 and (first.t == 'Plain' or first.t == 'Para') and first.content or {}
   local image = #inlines == 1 and inlines[1].t == 'Image' and inlines[1].src
@@ -44,12 +44,12 @@ function Table(each)
   return pandoc.Blocks { each } .. caption
 end`;
 
-/** An outline has text below its headings alone. */
+/** OPML has text below headings only. */
 const heading = `
   local first = document.blocks[1]
   if first and first.t ~= 'Header' then document.blocks:insert(1, pandoc.Header(1, {})) end`;
 
-/** What stands above a document begins its text: `untitled` where it has no title, and `names`. */
+/** Moves the head of a document into its text: `names` always, `untitled` if it has no title. */
 function headOf(names: readonly string[], untitled: readonly string[], writer: string): string {
   return `
 function Pandoc(document)
@@ -75,7 +75,7 @@ function luaList(names: readonly string[]): string {
   return `{ ${names.map((name) => `'${name}'`).join(', ')} }`;
 }
 
-/** Citations of LaTeX without a bibliography, each as the name of what it cites. */
+/** Shows LaTeX citations without a bibliography as the keys that they cite. */
 const citations = `
 function Cite(citation)
   local only = citation.content[1]
@@ -84,7 +84,7 @@ function Cite(citation)
   return pandoc.Str('[' .. table.concat(names, ', ') .. ']')
 end`;
 
-/** Slides show no table of a block that is within another. */
+/** Slides show no table inside nested blocks. */
 const divisions = `
 function Div(div)
   local kept = {'column', 'columns', 'incremental', 'nonincremental', 'notes'}
@@ -94,7 +94,7 @@ function Div(div)
   return div.content
 end`;
 
-/** Several blocks, or one that is no paragraph, as one. */
+/** Joins several blocks, or one that is no paragraph, into one. */
 const flat = `
 local function flat(blocks)
   local only = blocks[1]
@@ -102,7 +102,7 @@ local function flat(blocks)
   local inlines = pandoc.utils.blocks_to_inlines(blocks, { pandoc.Space() })
   return { pandoc.Plain(inlines:walk { LineBreak = function () return pandoc.Space() end }) }
 end`;
-/** `when`: whether a cell of a table (Lua) is to be flat. */
+/** `when`: Lua condition under which a cell is flattened. */
 const flatCells = (when: string) => `${flat}
 function Table(each)
   local function flatRows(rows)
@@ -123,7 +123,7 @@ function Note(note)
   return note
 end`;
 
-/** Templates of a wiki, whose text stands elsewhere, are left out by every writer but these. */
+/** Writers that keep the templates of a wiki, whose text is elsewhere; all others drop them. */
 const withTemplates = /^(markdown|mediawiki)$/;
 const templates = `
 function RawInline(raw)
@@ -131,7 +131,7 @@ function RawInline(raw)
 end
 RawBlock = RawInline`;
 
-/** Lists of RTF go on where others stood between them; before all other functions. */
+/** Lets lists of RTF continue after an interruption. Runs before all other functions. */
 const listNumbers = `
 local function numberOf(span)
   return span and span.t == 'Span' and span.identifier:match('^${numberMark}(%d+)$')
@@ -148,7 +148,7 @@ end
 return { { OrderedList = start }, { Span = drop },
   { Div = Div, Figure = Figure, Note = Note, Pandoc = Pandoc, Table = Table } }`;
 
-/** The filter for a document that is read by one and written by the other; undefined when it needs none. */
+/** The filter for a reader and a writer; undefined if they need none. */
 export function filterFor({ reader, writer }: { reader: string; writer: string }): string | undefined {
   const hasNone = withoutAnyCaptions.test(writer);
   const hasTables = !withoutTableCaptions.test(writer);
@@ -167,7 +167,7 @@ export function filterFor({ reader, writer }: { reader: string; writer: string }
   if (withoutDate.test(writer)) names.push('date');
   if (!all && withoutAbstract.test(writer)) names.push('abstract');
   const untitled = besideTitle.find(([writers]) => writers.test(writer))?.[1] ?? [];
-  // The title of a page is not on it.
+  // The title of an HTML page is not part of its text.
   const isPage = /^(html|epub)$/.test(reader);
   const [above, alone] = isPage ? [[], []] : [names, untitled];
   if (above.length + alone.length > 0 || writer === 'opml') parts.push(headOf(above, alone, writer));

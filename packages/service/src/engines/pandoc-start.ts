@@ -7,15 +7,15 @@ const usualHeap = '-A4m\0';
 let pandoc: Promise<typeof Pandoc> | undefined;
 
 /**
- * pandoc, loaded once. Its package asks for a heap of 64 MiB (`-H64m`), and V8 takes each growth of a WebAssembly memory that is larger for
- * memory pressure and marks its own heap: the first hundred conversions of a process took twice as long. pandoc's usual heap begins with 4 MiB.
+ * pandoc, loaded once. Its package asks for a heap of 64 MiB (`-H64m`), whose growth V8 takes for memory pressure, so that it marks its
+ * own heap: the first hundred conversions of a process took twice as long. pandoc's default is 4 MiB.
  */
 export function loadPandoc(): Promise<typeof Pandoc> {
   return (pandoc ??= startPandoc());
 }
 
 async function startPandoc() {
-  // Functions are checked when they are compiled, as they are first called: most never are.
+  // Validates functions when they are first called: most never are.
   setFlagsFromString('--wasm-lazy-validation');
   const { instantiate } = WebAssembly;
   WebAssembly.instantiate = async (binary, imports) => {
@@ -29,7 +29,7 @@ async function startPandoc() {
   }
 }
 
-/** The same program with another heap: `argc` and `argv` are addresses of the two arguments of `main`. */
+/** The same exports with another heap size; `argc` and `argv` are the addresses of the arguments of `main`. */
 function withUsualHeap(exports: WebAssembly.Exports): WebAssembly.Exports {
   return {
     ...exports,

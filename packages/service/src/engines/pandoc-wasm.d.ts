@@ -26,7 +26,7 @@ declare module 'pandoc-wasm' {
   ): Promise<PandocResult>;
 }
 
-/** Of what Node has no types for, the part that loads pandoc. */
+/** The part of WebAssembly that loads pandoc; Node has no types for it. */
 declare namespace WebAssembly {
   interface Exports {
     readonly memory: { readonly buffer: ArrayBuffer };

@@ -6,7 +6,7 @@ import { pdfiumOf } from './pdfium';
 import { isHere } from './programs';
 import { lostWords, someWords } from './words';
 
-/** A PDF that was made here, read back: what of the text is not on its pages, leaves them, or is printed over other text. */
+/** Reads back a PDF that was made here, to find text that is missing, leaves the page, or is printed over other text. */
 
 interface Box {
   readonly left: number;
@@ -15,12 +15,12 @@ interface Box {
   readonly bottom: number;
 }
 
-/** Edges of letters that touch are no overlap. */
+/** Letters that merely touch do not overlap. */
 const [tolerance, overlap] = [3, 0.4];
 
 /**
- * `text`: what should be in it; `isSet`: nothing of it stands outside of a page or over other text on purpose; `isSheet`: signs stand
- * for numbers that have no room.
+ * `text`: what should be in the PDF; `isSet`: no text is outside of a page or over other text on purpose; `isSheet`: `###` stands for
+ * numbers without room.
  */
 export async function checkPdf(
   pdf: Uint8Array,
@@ -47,16 +47,16 @@ export async function checkPdf(
 }
 
 const noRoom = /###/g;
-/** What LibreOffice alone shows for the result of a formula that it does not know, and what each program shows for one without a value. */
+/** LibreOffice's own errors for formulas that it does not know; `error` also has those that all programs show. */
 const ownError = /\bErr:5\d\d\b|#(?:NAME|MACRO)\?/g;
 const error = /\bErr:5\d\d\b|#(?:N\/A|(?:NULL|DIV\/0|VALUE|REF|NUM)!|(?:NAME|MACRO)\?)/g;
 
-/** The text of a spreadsheet that LibreOffice has made itself of an old one, which had no such errors as far as is known. */
+/** The text of a spreadsheet that LibreOffice has made from an old one, which had no such errors as far as is known. */
 export function withoutErrors(text: string): string {
   return text.replace(ownError, ' ');
 }
 
-/** `text`: what a spreadsheet holds, or nothing where that is not known; `shown`: what LibreOffice has made of it. */
+/** `text`: contents of the spreadsheet, empty if unknown; `shown`: what LibreOffice has made of it. */
 export function describeErrors(text: string, ...shown: string[]): Warnings {
   const signs = text === '' ? ownError : error;
   const errors = shown.reduce((sum, each) => sum + count(each, signs), -count(text, signs));
@@ -67,7 +67,7 @@ export function describeErrors(text: string, ...shown: string[]): Warnings {
 
 interface PageRead {
   readonly text: string;
-  /** How many pieces of text leave the page, or lie on top of another. */
+  /** Number of pieces of text that leave the page, or overlap another. */
   readonly outside: number;
   readonly overlapping: number;
 }
@@ -121,7 +121,7 @@ function shared(one: Box, other: Box): number {
 
 const textObject = 1;
 
-/** The text of a page without what stands outside of it, or is clipped, as what a cell or a row has no room for. */
+/** The text of a page without letters that are outside of it, or clipped because a cell or a row has no room. */
 function seenText(page: PDFiumPage): string {
   const { pdfium } = pdfiumOf(page);
   const memory = pdfium.wasmExports.malloc(64);
@@ -140,7 +140,7 @@ function seenText(page: PDFiumPage): string {
   }
 }
 
-/** The pieces of text of which not all is seen, each with the part of the page where it would be. */
+/** The pieces of text that are not entirely visible, each with the area that is. */
 function cutTexts(page: PDFiumPage, memory: number): Map<number, Box> {
   const { pdfium, handle } = pdfiumOf(page);
   const { originalWidth: right, originalHeight: top } = page.getOriginalSize();

@@ -17,9 +17,8 @@ import { layTables, type Page } from './table-layout';
 import { breakWords } from './text-width';
 
 /**
- * Makes a pandoc document (JSON) fit for typst. pandoc writes some parts of a document into the typst source as code (raw
- * blocks, attributes, classes), and typst refuses to typeset links and images that lead
- * nowhere. Only what is known to be text or a plain value gets through.
+ * Prepares a pandoc document (JSON) for typst. pandoc writes some parts into the typst source as code (raw blocks, attributes, classes),
+ * and typst fails on links and images without a target, so only known text and plain values pass.
  */
 
 export type PdfDocument = Readonly<ReturnType<typeof preparePdfDocument>>;
@@ -30,13 +29,13 @@ interface Preparation {
   readonly page: Page;
   readonly anchors: ReadonlySet<string>;
   readonly usedAnchors: Set<string>;
-  /** The images to typeset, by the path under which the document names them. */
+  /** Images to typeset, by the path under which the document names them. */
   readonly images: Map<string, Uint8Array>;
   /** Images that are not in the file or that a PDF cannot hold. */
   readonly missing: string[];
 }
 
-/** Code, and harmless whoever writes it. */
+/** Raw code, but harmless whoever wrote it. */
 export const pageBreak = '#pagebreak(weak: true)';
 const language = /^[A-Za-z]{2,3}(-[A-Za-z]{2,8})*$/;
 const safeIdentifier = /^[\w:.-]+$/;
@@ -44,7 +43,7 @@ const safeIdentifier = /^[\w:.-]+$/;
 const safeClass = /^[\w:.+#-]+$/;
 /** A safe width or height; other attributes are dropped. */
 const safeLength = /^[\d.e-]+(%|px|in|cm|mm|pt|em)?$/;
-/** The elements whose identifiers pandoc's typst writer writes as labels. */
+/** Elements whose identifiers pandoc's typst writer turns into labels. */
 const anchored = new Set(['Header', 'Div', 'Span', 'Figure']);
 
 /** `keepReferences: false` drops internal links and all images, for a document that does not typeset otherwise. */
@@ -54,7 +53,7 @@ export function preparePdfDocument(json: string, options: Pick<Preparation, 'med
   const preparation = { ...options, anchors: anchorsIn(document), usedAnchors: new Set<string>(), images, missing };
   const meta = isObject(document['meta']) ? document['meta'] : {};
   const title = titleOf(meta, preparation);
-  // Beside the title, an abstract would be cut off at the end of the page.
+  // The abstract joins the text: beside the title it would be cut off at the end of the page.
   const all = [...abstractOf(meta), ...listOf(document['blocks'])];
   const blocks = [...title, ...layTables(prepare(all, preparation), options.page)];
   const said = pandocText(meta['lang']);
@@ -85,7 +84,7 @@ function textsIn(value: unknown): string[] {
   );
 }
 
-/** Title, subtitle, authors and date, in the middle above the text. */
+/** Title, subtitle, authors and date, centred above the text. */
 function titleOf(meta: Record<string, unknown>, preparation: Preparation): unknown[] {
   const centred = (key: string, style: string) =>
     linesOf(meta[key]).flatMap((line) => [
@@ -114,7 +113,7 @@ function prepare(value: unknown, preparation: Preparation): unknown {
   });
 }
 
-/** Undefined: what it is stays, and its parts are prepared. */
+/** Undefined: the node stays, and its parts are prepared. */
 function prepareNode(node: Node, preparation: Preparation): unknown {
   switch (node.t) {
     case 'RawBlock':
@@ -130,7 +129,7 @@ function prepareNode(node: Node, preparation: Preparation): unknown {
       return { t: node.t, c: [attributes, isInColumns ? text : breakWords(text)] };
     }
     case 'Cite':
-      // typst fails on a citation without its bibliography, and no bibliography comes with one file.
+      // typst fails on a citation without a bibliography, and a single file has none.
       return plainSpan(prepare(part(node, 1), preparation));
     case 'Link':
       return prepareLink(node, preparation);
@@ -166,8 +165,8 @@ function prepareImage(node: Node, preparation: Preparation): unknown {
 }
 
 /**
- * Of a row whose cells are all covered from above pandoc writes a comma alone, which typst refuses. Without the row the cells below
- * it stay where they are: typst puts them into the next places that are free.
+ * For a row whose cells are all covered from above, pandoc writes a bare comma, which typst rejects. Dropping the row moves no cell:
+ * typst puts those below into the next free places.
  */
 function prepareTable(node: Node, preparation: Preparation): Node {
   const [attributes, caption, columns, head, bodies, foot] = listOf(node.c);

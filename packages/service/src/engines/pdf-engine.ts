@@ -56,8 +56,8 @@ export async function convertToPdf(request: EngineRequest, input: Buffer): Promi
 const points = /(?=[\u0591-\u06ed])\p{M}/gu;
 
 /**
- * Points tear apart the letters that are read back, and lie over them: they are set anew without, on the same lines. What is lost there
- * is lost.
+ * Points split the letters that are read back, and overlap them, so a copy without points is checked instead, on the same lines. Words
+ * that it lacks are lost.
  */
 async function checkSet(
   pdf: Uint8Array,
@@ -70,7 +70,7 @@ async function checkSet(
   return bare ? checkPdf(bare, { text, isSet: true }) : found;
 }
 
-/** What prints documents that have a look of their own. */
+/** The program that prints each format with its own layout. */
 const printers: Readonly<Record<string, Program>> = {
   docx: programs.writer,
   odt: programs.writer,
@@ -95,7 +95,6 @@ function describeLayout({ route: { reader }, inputFormat, parameters }: EngineRe
   return { LAYOUT_NOT_KEPT: message };
 }
 
-/** Margin of a page for which nobody asks for another. */
 const usualMarginInches = 1.25;
 
 function pageOf({ page_size: size = 'a4', margin }: Parameters): Page {
@@ -104,7 +103,7 @@ function pageOf({ page_size: size = 'a4', margin }: Parameters): Page {
   return { width: width * pointsPerInch, height: height * pointsPerInch, margin: inches * pointsPerInch };
 }
 
-/** What pandoc's code for typst takes for granted. Its own template would keep definitions and figures on one page, and needs long. */
+/** Definitions that pandoc's typst code needs. Its own template would keep definitions and figures on one page, and is slow. */
 const definitions = `#let horizontalrule = line(start: (25%, 0%), end: (75%, 0%))
 #set table(inset: 6pt, stroke: none)
 #set par(justify: true)

@@ -2,14 +2,14 @@ import type { PDFiumDocument, PDFiumPage } from '@hyzyla/pdfium';
 import { fewOf, type Warnings } from './conversion';
 import { pdfiumOf } from './pdfium';
 
-/** Forms and notes of a PDF: what was filled in, typed on or stamped stands beside its pages, and PDFium draws and reads pages. */
+/** Forms and notes of a PDF are stored beside its pages, while PDFium draws and reads only pages. */
 
-/** A page that holds all that was put on it. */
+/** The page with all that was filled in, typed on or stamped. */
 export function pageWithForms(document: PDFiumDocument, number: number): PDFiumPage {
   const page = document.getPage(number);
   const { pdfium, handle } = pdfiumOf(page);
   if (pdfium._FPDFPage_GetAnnotCount(handle) === 0) return page;
-  // Values without a picture of their own get one.
+  // Gives an appearance to values that have none.
   const form = document.initializeFormFields();
   pdfium._FORM_OnAfterLoadPage(handle, form);
   pdfium._FPDFPage_Flatten(handle, 0);
@@ -18,19 +18,19 @@ export function pageWithForms(document: PDFiumDocument, number: number): PDFiumP
   return document.getPage(number);
 }
 
-/** Something was put on a page that is not of it. */
+/** Whether a page has annotations other than links. */
 export function hasNotes(document: PDFiumDocument, number: number): boolean {
   return annotationsOf(document.getPage(number)).some(({ kind }) => kind !== link);
 }
 
 const [link, freeText, stamp, popup, attached, formField] = [2, 3, 13, 16, 17, 20];
-/** Their words are on the page, or in another. */
+/** Their words are on the page, or in another annotation. */
 const noComment = new Set([link, freeText, stamp, popup, attached, formField]);
 /** The type of forms that only Adobe's programs show. */
 const xfa = 2;
 const maxNameBytes = 512;
 
-/** What of the forms on these pages is not shown; `isText`: as text. */
+/** Warns about contents of forms that are not shown; `isText`: not as text. */
 export function describeForms(document: PDFiumDocument, numbers: readonly number[], isText: boolean): Warnings {
   const warnings: Warnings = {};
   const ticked: string[] = [];
@@ -50,7 +50,7 @@ export function describeForms(document: PDFiumDocument, numbers: readonly number
   return warnings;
 }
 
-/** What is no part of the pages, and so in no picture and no text of them: comments that open when they are touched, and whole files. */
+/** Warns about contents outside the pages, and so outside their pictures and text: pop-up comments and attached files. */
 export function describeAttached(document: PDFiumDocument, numbers: readonly number[]): Warnings {
   const warnings: Warnings = {};
   const { pdfium, file } = pdfiumOf(document.getPage(0));
@@ -93,7 +93,7 @@ function tickedOn(document: PDFiumDocument, page: PDFiumPage): string[] {
 }
 
 const keyOfWords = Buffer.from('Contents\0');
-/** Length of the terminator of a text. */
+/** Length of the terminator of a string. */
 const emptyBytes = 2;
 
 function annotationsOf(page: PDFiumPage): { kind: number; index: number; hasWords: boolean }[] {

@@ -5,9 +5,9 @@ import { pageNumbers, drawPage, textOfPage, withPdf } from './pdf-reader';
 import { installCommand, isHere, programs } from './programs';
 import { typeset } from './typesetter';
 
-/** Pages of a PDF as a PDF again: what is one already needs no conversion. */
+/** Copies pages of a PDF to a PDF, without converting them. */
 
-/** A page of a file that is put into a PDF; `number`: of a PDF, counted from 0. */
+/** A page of a PDF (`number`, from 0) or a picture, to be placed in a PDF. */
 interface PlacedPage {
   readonly file: string;
   readonly number?: number;
@@ -15,7 +15,7 @@ interface PlacedPage {
   readonly height: number;
 }
 
-/** Resolution of a page that can't be copied along with what was put on it. */
+/** Dots per inch of a page that cannot be copied with its annotations. */
 const pictureDpi = 200;
 const alreadyPdf =
   'The file is a PDF with text already, and was copied as it is. Name the language of its pictures (ocr_language) to have them read.';
@@ -41,7 +41,7 @@ async function copyPages(request: EngineRequest, input: Buffer, document: PDFium
   return { data: await assemble(placed, files), warnings: { ...warnings, ...describeAttached(document, numbers) } };
 }
 
-/** A page as it is, or a picture of it if something was put on it. */
+/** A page as it is, or a picture of it if it has annotations. */
 async function placePage(
   document: PDFiumDocument,
   number: number,

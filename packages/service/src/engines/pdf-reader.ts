@@ -15,7 +15,7 @@ import { pdfiumOf } from './pdfium';
 import { describeAttached, describeForms, pageWithForms } from './pdf-forms';
 import { encodePicture, loadSharp, maxPixels } from './image-engine';
 
-/** As sharp as a printed page needs to be to be read on a screen. */
+/** Sharp enough to read a printed page on a screen. */
 const defaultDpi = 150;
 
 let library: Awaited<ReturnType<typeof PDFiumLibrary.init>> | undefined;
@@ -38,15 +38,15 @@ export function pageNumbers(document: PDFiumDocument, { parameters }: Pick<Engin
   return numbers;
 }
 
-/** For a sign of which the PDF says no letter. */
+/** Stands for a glyph for which the PDF names no character. */
 const unknownLetter = '\ufffd';
 const unknownLetters = /\ufffd/g;
-/** Control characters, but for those of lines, and what is no character. */
+/** Control characters except those of lines, and noncharacters. */
 const noLetter = /(?![\t\n\r])[\p{Cc}\ufffe\uffff]/u;
 
 /**
- * The text of a page, or that of its letters that `isSeen` by their number; spaces stand for others. PDFium's own function for it leaves
- * out as many letters at the end as there are unknown ones before.
+ * The text of a page, with spaces in place of letters that `isSeen` (by their index) rejects. PDFium's own function drops as many letters
+ * at the end as there are unknown ones before.
  */
 export function textOfPage(page: PDFiumPage, isSeen: (text: number, letter: number) => boolean = () => true): string {
   const { pdfium, handle } = pdfiumOf(page);

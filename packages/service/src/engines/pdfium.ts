@@ -1,6 +1,6 @@
 import type { PDFiumPage } from '@hyzyla/pdfium';
 
-/** What of PDFium is used here, and its wrapper has no words for. */
+/** Functions of PDFium that are used here and that its wrapper lacks. */
 interface Pdfium {
   readonly HEAPU8: Uint8Array;
   readonly wasmExports: { malloc: (size: number) => number; free: (place: number) => void };
@@ -44,7 +44,7 @@ interface Pdfium {
   _FPDF_GetFormType: (file: number) => number;
 }
 
-/** The parts of the wrapper that it keeps for itself. */
+/** Private members of the wrapper. */
 export function pdfiumOf(page: PDFiumPage): { pdfium: Pdfium; file: number; handle: number } {
   const wrapped: unknown = page;
   const { module, documentIdx, pageIdx } = wrapped as { module: Pdfium; documentIdx: number; pageIdx: number };

@@ -10,10 +10,10 @@ import {
 } from './conversion';
 import { paperOf, typeset } from './typesetter';
 
-/** Dots per inch of a picture that does not say how large it is on paper. */
+/** Dots per inch of a picture that does not state them. */
 const usualDensity = 96;
 
-/** A PDF with a page for each picture of a file: as large as the picture, or of a size that is asked for. */
+/** A PDF with a page for each picture of a file, as large as the picture or of the requested size. */
 export async function picturesToPdf(
   { parameters, title }: EngineRequest,
   input: Buffer,
@@ -23,7 +23,7 @@ export async function picturesToPdf(
   const images = new Map<string, Uint8Array>();
   const pages: string[] = [];
   for (let page = 0; page < (metadata.pages ?? 1); page += 1) {
-    // What needs no change keeps every bit.
+    // A JPEG that needs no rotation is embedded without loss.
     const isJpeg = metadata.format === 'jpeg' && (metadata.orientation ?? 1) === 1;
     const name = `${page}.${isJpeg ? 'jpg' : 'png'}`;
     const { data, info } = isJpeg

@@ -2,8 +2,8 @@ import { documentOf, fixedPitch, lineInlines } from './pandoc-document';
 import { pageBreak } from './pdf-document';
 
 /**
- * Text without markup as a pandoc document (JSON): an empty line ends a paragraph, every other line end is kept, and nothing in it is
- * markup. Text in columns is set in letters of one width, with all of its blanks; a form feed begins a page.
+ * Text without markup as a pandoc document (JSON): an empty line ends a paragraph, every other line end is kept. Text in columns is set
+ * in a fixed-pitch font, with all of its blanks; a form feed begins a page.
  */
 export function plainTextDocument(text: string, writer: string): string {
   if (writer === 'plain') return documentOf([{ t: 'RawBlock', c: ['plain', text.trimEnd()] }]);
@@ -19,11 +19,11 @@ export function plainTextDocument(text: string, writer: string): string {
   );
 }
 
-/** A style of paragraphs that begin a page, which pandoc's documents do not have. */
+/** A style for paragraphs that begin a page, which pandoc's documents lack. */
 export const breakStyle =
   '<style:style style:name="FormFeed" style:family="paragraph"><style:paragraph-properties fo:break-before="page"/></style:style>';
 const webBreak = ['html', '<div style="break-before: page"></div>'];
-/** Each as its writer has it. `typst`: of a document that becomes a PDF. */
+/** As raw content for each writer; `typst` is for documents that become a PDF. */
 const pageBreaks: Readonly<Record<string, readonly string[]>> = {
   docx: ['openxml', '<w:p><w:r><w:br w:type="page"/></w:r></w:p>'],
   odt: ['opendocument', '<text:p text:style-name="FormFeed"/>'],
@@ -33,7 +33,7 @@ const pageBreaks: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(['html4', 'html5', 'epub2', 'epub3'].map((writer) => [writer, webBreak])),
 };
 
-/** Somebody has put things below each other: with tabs, or with more blanks than stand between sentences. */
+/** Whether text is aligned in columns: with tabs, or with more blanks than separate sentences. */
 function isInColumns(text: string): boolean {
   const gaps = text.match(/\S(?: {3,}|\t+)\S/g)?.length ?? 0;
   const small = text.match(/[^\s.!?:;,] {2}\S/g)?.length ?? 0;

@@ -4,13 +4,13 @@ import { z } from 'zod';
 import { watchdogChannel, type WatchdogWord } from './watchdog-word';
 
 /**
- * A thread beside the conversion, which may block its own thread in native code or WebAssembly. It kills the process, and the programs
- * that it runs, when they use more memory or write more to the disk than they may, after it has told which; and when the service is
- * gone and nobody waits for the result.
+ * A thread beside the conversion, whose own thread may be blocked in native code or WebAssembly. It kills the process and its programs
+ * when they use too much memory or write too much, after reporting which; and when the service is gone, because nobody waits for the
+ * result.
  */
 
 const checkIntervalMs = 50;
-/** Looking through all processes and files takes longer. */
+/** Scanning all processes and files takes longer. */
 const thoroughIntervalMs = 500;
 const pageBytes = 4096;
 const blockBytes = 512;
@@ -32,7 +32,7 @@ setInterval(() => {
   if (process.ppid !== parentPid) process.kill(0, 'SIGKILL');
 }, checkIntervalMs);
 
-/** Not as a message of the process, whose own thread may be busy. */
+/** Not a message of the process, whose own thread may be busy. */
 function end(word: WatchdogWord): void {
   try {
     writeSync(watchdogChannel, JSON.stringify(word));
@@ -48,17 +48,17 @@ function bytesWritten(): number {
       .filter((name) => !/^conversion\/input\.[^/]*$/.test(name))
       .reduce((sum, name) => sum + bytesOf(name), 0);
   } catch {
-    // A folder that was removed in between.
+    // A folder was removed during the scan.
     return 0;
   }
 }
 
-/** What it takes of the disk: a file with holes is shorter than it says. */
+/** Occupied blocks, because a sparse file is smaller than its length. */
 function bytesOf(file: string): number {
   return (lstatSync(file, { throwIfNoEntry: false })?.blocks ?? 0) * blockBytes;
 }
 
-/** What the other processes of this group have for themselves. Where there is no /proc, nobody counts. */
+/** Private memory of the other processes in this group; 0 on systems without /proc. */
 function bytesOfPrograms(): number {
   try {
     const group = groupOf('self');
@@ -70,7 +70,7 @@ function bytesOfPrograms(): number {
 }
 
 function groupOf(pid: string): string | undefined {
-  // The name of the program stands in parentheses, and may hold any letter.
+  // The name of the program is in parentheses, and may contain any character.
   return /^.*\) \S+ \S+ (\S+)/s.exec(readProc(pid, 'stat'))?.[1];
 }
 
@@ -79,7 +79,7 @@ function privateBytes(pid: string): number {
   return (resident - shared) * pageBytes;
 }
 
-/** Empty for a process that has ended meanwhile. */
+/** Empty if the process has ended. */
 function readProc(pid: string, name: string): string {
   try {
     return readFileSync(`/proc/${pid}/${name}`, 'latin1');

@@ -8,12 +8,12 @@ import { z } from 'zod';
 import { ConversionFailure, type EngineRequest, oneLine, ProgramKilled } from './conversion';
 import type { Engine, Need, Program } from './engine';
 
-/** Programs of the machine that convert. None of them comes with this package. */
+/** External programs that convert. None of them comes with this package. */
 export const programs = {
   chromium: { debian: 'chromium', commands: ['chromium', 'chromium-browser', 'google-chrome'] },
   ffmpeg: { debian: 'ffmpeg', commands: ['ffmpeg'], versionFlag: '-version' },
   ffprobe: { debian: 'ffmpeg', commands: ['ffprobe'], versionFlag: '-version' },
-  // In its own folder lies the program that `soffice` starts; which documents it opens depends on the libraries there.
+  // `soffice` is a link into the folder of the real program, whose libraries decide which documents it opens.
   writer: { debian: 'libreoffice-writer-nogui', commands: ['soffice'], beside: 'libswlo.so' },
   calc: { debian: 'libreoffice-calc-nogui', commands: ['soffice'], beside: 'libsclo.so' },
   impress: { debian: 'libreoffice-impress-nogui', commands: ['soffice'], beside: 'libslideshowlo.so' },
@@ -21,7 +21,7 @@ export const programs = {
   tesseract: { debian: 'tesseract-ocr', commands: ['tesseract'] },
 } as const satisfies Readonly<Record<string, Program>>;
 
-/** Where packages put programs. The variable PATH is whoever's started the service, and decides nothing about what it runs. */
+/** Where packages install programs. PATH depends on who started the service, so it must not decide which programs run. */
 const folders = ['/usr/local/bin', '/usr/bin', '/bin', '/opt/homebrew/bin'];
 
 const versionTimeoutMs = 10_000;
@@ -30,7 +30,7 @@ export function isHere(need: Need): boolean {
   return 'npm' in need ? packageFile(need.npm) !== undefined : findProgram(need) !== undefined;
 }
 
-/** The path of a program, links followed. */
+/** The path of a program, with links resolved. */
 export function findProgram({ commands, beside }: Program): string | undefined {
   for (const command of commands) {
     for (const folder of folders) {
@@ -58,7 +58,7 @@ export function installCommand(needs: readonly Need[]): string {
   return commands.join(' && ');
 }
 
-/** Versions of what makes an engine work, as far as it is here. */
+/** Versions of the packages and programs of an engine, as far as they are installed. */
 export async function versionsOf(engine: Engine): Promise<string[]> {
   const needs = [...engine.needs, ...engine.families.flatMap((family) => family.needs ?? [])];
   const versions = await Promise.all(
@@ -78,7 +78,7 @@ function packageFile(name: string): string | undefined {
 async function packageVersion(name: string): Promise<string | undefined> {
   const file = packageFile(name);
   if (file === undefined) return undefined;
-  // Not every package lets its package.json be resolved.
+  // Not every package exports its package.json.
   const folder = file.slice(0, file.lastIndexOf(path.join('node_modules', name)));
   const manifest: unknown = JSON.parse(await readFile(path.join(folder, 'node_modules', name, 'package.json'), 'utf8'));
   return `${name} ${z.object({ version: z.string() }).parse(manifest).version}`;
@@ -91,7 +91,7 @@ async function programVersion(program: Program): Promise<string | undefined> {
   try {
     const { stdout, stderr } = await promisify(execFile)(file, [program.versionFlag ?? '--version'], {
       timeout: versionTimeoutMs,
-      // Some are scripts, which call others.
+      // Some are scripts that call other programs.
       env: { PATH: folders.join(path.delimiter), HOME: homedir() },
     });
     return `${name} ${/\d+(\.\d+)+/.exec(stdout + stderr)?.[0] ?? ''}`.trim();
@@ -109,7 +109,7 @@ export function pathOf(program: Program): string {
 
 type Input = Pick<EngineRequest, 'inputPath'>;
 
-/** The folder of the process that converts, which outlives its conversions; programs keep in it what they keep. */
+/** The folder of the conversion process, which outlives its conversions; programs keep their profiles and caches there. */
 export function homeOf({ inputPath }: Input): string {
   return path.resolve(inputPath, '../..');
 }
@@ -118,7 +118,7 @@ export function workFolderOf({ inputPath }: Input): string {
   return path.dirname(inputPath);
 }
 
-/** All that a program learns of this machine. */
+/** The only environment variables that a program gets. */
 export function environmentOf(request: Input): NodeJS.ProcessEnv {
   const home = homeOf(request);
   return { HOME: home, TMPDIR: home, PATH: '/usr/local/bin:/usr/bin:/bin', LANG: 'C.UTF-8', OMP_THREAD_LIMIT: '1' };
@@ -127,8 +127,8 @@ export function environmentOf(request: Input): NodeJS.ProcessEnv {
 const keptLetters = 2_000;
 
 /**
- * Runs a program to its end, in the group of this process, with which it is killed. `says`: the end of what it said.
- * @throws ProgramKilled, or an error EFBIG when it has written too large a file.
+ * Runs a program to its end, in the group of this process, so that both are killed together. `says`: the end of its output.
+ * @throws ProgramKilled, or an error EFBIG if it has written too large a file.
  */
 export async function runProgram(file: string, parameters: readonly string[], request: Input) {
   return new Promise<{ code: number | null; signal: NodeJS.Signals | null; says: string }>((resolve, reject) => {
@@ -147,7 +147,7 @@ export async function runProgram(file: string, parameters: readonly string[], re
   });
 }
 
-/** An end that says nothing of the file that the program read; undefined for any other. */
+/** The error for an end that says nothing about the input; undefined for any other end. */
 export function endOfProgram(
   file: string,
   { code, signal, says }: { code: number | null; signal: NodeJS.Signals | null; says: string },
@@ -158,7 +158,7 @@ export function endOfProgram(
   return Object.assign(new Error(`${name} wrote too large a file.`), { code: 'EFBIG' });
 }
 
-/** What a program said of its failure, without paths, which mean nothing to the owner of the file. */
+/** The last line of a program's output, without paths, which mean nothing to the owner of the file. */
 export function lastLine(says: string, { inputPath }: Input): string {
   const lines = says.split('\n').filter((line) => line.trim() !== '');
   const last = lines.at(-1) ?? 'it gives no reason';

@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import { textOfPart } from './archive';
 import { attributeOf, decodeXml } from './xml';
 
-/** Where a part of an Office file leads: to other parts, by their names, or out of the file. */
+/** The relations of a part of an Office file: to other parts, by their names, or to the outside. */
 export function relationsOf(file: Buffer, part: string) {
   const xml = textOfPart(file, part.replace(/[^/]+$/, '_rels/$&.rels'));
   return Array.from(xml.matchAll(/<(?:\w+:)?Relationship(?=\s)[^<>]*>/g), ([tag]) => {

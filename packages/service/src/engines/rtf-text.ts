@@ -1,11 +1,11 @@
 import { readInFont } from './sign-fonts';
 
 /**
- * Letters of RTF that are written as bytes (`\'e0`): in the encoding of their font, of which pandoc's reader knows nothing. It drops what
- * stands behind a control word or a letter in Unicode (`\b0.`, `\u8217?s`) without a blank, and knows no pairs of these.
+ * Decodes RTF characters that are written as bytes (`\'e0`): their encoding is that of their font, which pandoc's reader ignores. It also
+ * drops text that follows a control word or a Unicode escape without a blank (`\b0.`, `\u8217?s`), and knows no surrogate pairs.
  */
 
-/** Encodings by `\fcharset`, where they are not those of the document. */
+/** Encodings by `\fcharset`; other fonts use the encoding of the document. */
 const ofFonts: Readonly<Record<number, string>> = {
   77: 'macintosh',
   128: 'shift_jis',
@@ -22,7 +22,7 @@ const ofFonts: Readonly<Record<number, string>> = {
   222: 'windows-874',
   238: 'windows-1250',
 };
-/** Encodings by `\ansicpg`, where they are not called `windows-` and the number. */
+/** Encodings by `\ansicpg`, unless the name is `windows-` and the number. */
 const ofDocuments: Readonly<Record<number, string>> = {
   932: 'shift_jis',
   936: 'gbk',
@@ -31,32 +31,32 @@ const ofDocuments: Readonly<Record<number, string>> = {
   10000: 'macintosh',
   65001: 'utf-8',
 };
-/** What pandoc takes every byte for. */
+/** The encoding that pandoc assumes for all bytes. */
 const usual = 'windows-1252';
 
 const token = /(?:\\'[\da-f]{2})+|\\([a-z]+)(-?\d+)? ?|\\[^a-z]|[{}]|[^\\{}]+/gi;
 
 interface Group {
   font: number;
-  /** How many signs behind a `\u` stand for it where it is not known. */
+  /** Number of fallback characters after a `\u`, for readers without Unicode. */
   skipped: number;
   isFontTable: boolean;
 }
 
 /**
- * The document with its letters as they are, but for bytes that pandoc reads as they are meant, with a blank behind each control word, and
- * with nothing in place of what is Unicode.
+ * The document with plain Unicode characters, except for bytes that pandoc reads correctly, with a blank after each control word, and
+ * without the fallback characters of Unicode escapes.
  */
 export function withUnicodeLetters(rtf: string): string {
   const fonts = new Map<number, string>();
-  /** Those whose letters are other signs. */
+  /** Symbol fonts, whose letters show other signs. */
   const signFonts = new Map<number, string>();
   const signFont = () => signFonts.get(group.font === -1 ? usualFont : group.font);
   let document = usual;
   let usualFont = 0;
   let group: Group = { font: -1, skipped: 1, isFontTable: false };
   const outer: Group[] = [];
-  /** Signs that stand for the letter before them, and are read by nobody who knows that. */
+  /** Fallback characters of the last `\u` that are still to be dropped. */
   let toSkip = 0;
   const control = (name: string, value: number): void => {
     toSkip = 0;
@@ -80,8 +80,8 @@ export function withUnicodeLetters(rtf: string): string {
   return rtf.replace(token, (text: string, name: string | undefined, value: string | undefined) => {
     if (name !== undefined) {
       control(name, Number(value ?? 0));
-      // Text carries all of its own formats. Pandoc would read a style that is based on itself for ever.
-      // And any style of letters (`\*\cs7\super`) for that of paragraphs of style 0, which those by LibreOffice are.
+      // Text carries all of its own formats, so styles can go: pandoc loops forever on a style that is based on itself, and takes any
+      // character style (`\*\cs7\super`) for paragraph style 0, which LibreOffice uses.
       if (name === 'sbasedon' || (name === 's' && value === '0')) return '';
       if (name === 'u') return asText(readInFont(String.fromCharCode(Number(value) & 0xffff), signFont()));
       return name === 'ansicpg' && document !== usual ? '\\ansicpg1252 ' : `${text.trimEnd()} `;
@@ -107,30 +107,30 @@ export function withUnicodeLetters(rtf: string): string {
   });
 }
 
-/** Before the number of a paragraph in a bookmark, with which the filter has a list begin: pandoc has each begin anew. */
+/** Bookmark prefix for the number of a list paragraph. Our Lua filter starts the list there; pandoc starts each at 1. */
 export const numberMark = 'number of list ';
 const listText = /\{\\listtext(?![a-z])([^{}]*)\}((?:[\s}]|\{(?!\\\*)|\\(?!par(?![a-z]))[a-z]+-?\d* ?)*)/g;
 
-/** The document with the numbers of lists at the beginning of their texts, in bookmarks. */
+/** The document with the number of each list paragraph in a bookmark at the beginning of its text. */
 export function withListNumbers(rtf: string): string {
   return rtf.replace(listText, (whole, text: string, formats: string) => {
     const [, number] = /^\s*\(?(\d{1,6})[.):]?\s*$/.exec(text.replace(/\\[a-z]+-?\d* ?/g, '')) ?? [];
-    // Before the sign of its list, a text would be in none.
+    // In front of the `\ls` of its list, the text would belong to no list.
     return number === undefined || !/\\ls\d/.test(formats)
       ? whole
       : `${formats}{\\*\\bkmkstart ${numberMark}${number}}.{\\*\\bkmkend ${numberMark}${number}}`;
   });
 }
 
-/** The document with the notes that LibreOffice marks as what a reader may pass over. */
+/** The document with LibreOffice's footnotes made visible: it marks them with `\*`, which lets readers skip them. */
 export function withNotes(rtf: string): string {
   return rtf.replace(/\{\\\*(?=\\footnote(?![a-z]))/g, '{');
 }
 
-/** What goes with a text that was deleted; the ends of its paragraphs, cells and rows stay. */
+/** Control words that go with deleted text; the ends of its paragraphs, cells and rows stay. */
 const content = /^(u|tab|line|pict|footnote|(em|en)(dash|space)|[lr](dbl)?quote|bullet)$/;
 
-/** The document without the text that was deleted, or moved elsewhere, while its changes were tracked: pandoc strikes it through. */
+/** The document without text that tracked changes have deleted or moved away; pandoc would show it struck through. */
 export function withoutDeleted(rtf: string): string {
   const none = { deleted: false, mvf: false };
   let group = none;
@@ -160,9 +160,9 @@ function asText(letters: string): string {
 
 const letter = /\\'([\da-f]{2})|\\[a-z]+-?\d* ?|\\[^a-z]|[{}\r\n]/gi;
 
-/** The text of a part of a document, or of all of it and more. */
+/** The text of a document or of a part of it; may contain more than is shown. */
 export function plainRichText(rtf: string): string {
-  // What fields do, names of bookmarks and their like.
+  // Field instructions, bookmark names and the like.
   const text = withUnicodeLetters(rtf).replace(/\{\\\*\\[a-z]+[^{}]*\}/gi, '');
   return text.replace(letter, (sign: string, byte?: string) => {
     if (byte !== undefined) return new TextDecoder(usual).decode(Uint8Array.of(Number.parseInt(byte, 16)));
@@ -170,13 +170,13 @@ export function plainRichText(rtf: string): string {
   });
 }
 
-/** Groups that are no text of the document, but for texts of boxes and equations in some of them. */
+/** Groups without document text, except for the text boxes and equations that some of them contain. */
 const noText = /^(\*|stylesheet|fonttbl|colortbl|info|xe|tcn?|fldinst|pict|listtext|pntext)$/;
 const textInIt = /^(shptxt|dptxbxtext|mr)$/;
-/** Those that are in a file twice, or on every page. */
+/** Groups that a file contains twice, or that repeat on every page. */
 const aside = /^(shprslt|header[lrf]?|footer[lrf]?)$/;
 
-/** The text of a document that is shown, or that nobody sees. */
+/** The visible or the hidden text of a document. */
 export function richTextOf(rtf: string, { isHidden }: { isHidden: boolean }): string {
   if (isHidden && !/\\v(?![a-z0])/i.test(rtf)) return '';
   let group = { isHidden: false, isText: true, isAside: false };

@@ -2,7 +2,7 @@ import { CsvError, type Options, parse } from 'csv-parse/sync';
 import { ConversionFailure, type Warnings } from './conversion';
 import { requireFewCells, tableDocument } from './pandoc-document';
 
-/** What a reader of such files takes for granted: empty lines, rows of any length, quotes within a value. */
+/** Readers of such files tolerate empty lines, rows of any length, and quotes within a value. */
 const lenient: Options = { relax_column_count: true, relax_quotes: true, skip_empty_lines: true };
 
 /** A CSV or TSV file as a pandoc document (JSON): one table, whose first row is its head. */
@@ -20,7 +20,7 @@ export function separatedValuesDocument(
 
 export function readSeparatedValues(source: string, reader: string): { rows: string[][]; warnings: Warnings } {
   const { separator, text } = reader === 'tsv' ? { separator: '\t', text: source } : findSeparator(source);
-  // Blanks belong to a value (RFC 4180), but for those around one in quotes.
+  // Blanks belong to a value (RFC 4180), except those around quotes.
   const quoted = new RegExp(String.raw`(?<=^|[\n${separator}]) *("[^"]*(?:""[^"]*)*") *(?=[\n${separator}]|$)`, 'g');
   const rows = readRows(text.replace(quoted, '$1'), separator).filter(([first = '', ...more]) => {
     return more.length > 0 || first === '' || first.trim() !== '';
@@ -28,7 +28,7 @@ export function readSeparatedValues(source: string, reader: string): { rows: str
   return { rows, warnings: describeLongRows(rows, columnsOf(rows)) };
 }
 
-/** A CSV or TSV file of these values (RFC 4180). */
+/** The values as a CSV or TSV file (RFC 4180). */
 export function writeSeparatedValues(rows: readonly (readonly string[])[], writer: string): string {
   const separator = writer === 'tsv' ? '\t' : ',';
   const written = (value: string) =>
@@ -44,7 +44,7 @@ function readRows(text: string, delimiter: string): string[][] {
   try {
     return parse(text, { ...lenient, delimiter });
   } catch (error) {
-    // To many programs quotes mean nothing where tabs separate.
+    // Many programs ignore quotes in tab-separated files.
     if (delimiter === '\t') return parse(text, { ...lenient, delimiter, quote: false });
     if (!(error instanceof CsvError) || error.code !== 'CSV_QUOTE_NOT_CLOSED') throw error;
     throw new ConversionFailure(
@@ -65,12 +65,12 @@ function lineAfterLastRow(text: string, delimiter: string): number {
       },
     });
   } catch {
-    // The caller has seen it.
+    // The caller has seen this error already.
   }
   return line;
 }
 
-/** Values without a column name are often those of a value that has a separator in it and no quotes. */
+/** Surplus values often come from an unquoted value that contains a separator. */
 function describeLongRows(rows: readonly (readonly string[])[], columns: number): Warnings {
   const named = rows[0]?.length ?? 0;
   if (columns === named) return {};
@@ -79,7 +79,7 @@ function describeLongRows(rows: readonly (readonly string[])[], columns: number)
   return { ROWS_TOO_LONG: message };
 }
 
-/** What separates the columns of a CSV file: commas as its name says, semicolons where a comma is part of numbers, or tabs. */
+/** Separators of CSV files: commas by name, semicolons where numbers contain commas, tabs, and vertical bars. */
 const separators = [
   { separator: ',', name: 'commas', line: 'sep=,' },
   { separator: ';', name: 'semicolons', line: 'sep=;' },
@@ -87,7 +87,7 @@ const separators = [
   { separator: '|', name: 'vertical bars', line: 'sep=|' },
 ] as const;
 
-/** `counts`: how often it occurs in each line. */
+/** `counts`: number of separators in each line. */
 type Candidate = (typeof separators)[number] & { readonly counts: readonly number[] };
 
 /** The beginning of a long file is enough. */
@@ -95,16 +95,16 @@ const sampleLength = 256 * 1024;
 
 const quotedValue = /(?<=^|[,;\t|\n]) *"[^"]*(?:""[^"]*)*"(?= *(?:[,;\t|\n]|$))/g;
 
-/** The separator of a CSV file, and its text without the line `sep=;` that may name it. What can be read in two ways is refused. */
+/** The separator of a CSV file, and its text without a leading line `sep=;`. @throws ConversionFailure if the file is ambiguous. */
 function findSeparator(source: string): { separator: string; text: string } {
   const named = /^"?sep=([,;\t|])"?\n/i.exec(source);
-  // Its line end stays, so that lines keep their numbers.
+  // The line end stays, to keep line numbers right.
   if (named?.[1] !== undefined) return { separator: named[1], text: source.slice(named[0].length - 1) };
   const separator = guessSeparator(linesOfSample(source));
   return { separator, text: source };
 }
 
-/** Lines that say something, without the values in quotes. */
+/** Lines that are not blank, with their quoted values emptied. */
 function linesOfSample(source: string): string[] {
   const end = source.length > sampleLength ? source.lastIndexOf('\n', sampleLength) : source.length;
   const sample = source.slice(0, end === -1 ? sampleLength : end).replace(quotedValue, '""');
@@ -145,13 +145,13 @@ function choose(
   return withoutNumbers.some((row) => row.includes(',')) ? undefined : even.find(({ separator }) => separator === ';');
 }
 
-/** A vertical bar is seldom more than a part of a value, and nothing else separates where it does. */
+/** A vertical bar is usually part of a value, so it counts only if it alone splits all rows evenly. */
 function separatesAlone({ counts }: Candidate, all: readonly Candidate[]): boolean {
   const isEven = (each: readonly number[]) => each.length > 1 && each.every((count) => count === each[0]);
   return isEven(counts) && all.every((other) => other.counts === counts || !isEven(other.counts));
 }
 
-/** Below lines that are no row, such as a title, a separator has to show that it is no part of sentences. */
+/** Below a title or similar lines, a separator must be told from the punctuation of sentences. */
 function isUnmistakable({ counts }: Candidate): boolean {
   return counts.length >= 3 && counts.every((count) => count >= 2);
 }

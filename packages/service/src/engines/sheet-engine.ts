@@ -5,7 +5,7 @@ import { readSeparatedValues, writeSeparatedValues } from './separated-values';
 import { writeHidden } from './hidden-parts';
 import { allCells, describeComments, escapeCodes, firstTable, readBook, textOfCell } from './spreadsheet';
 
-/** Converts between spreadsheets: what is in their cells, not how it looks. */
+/** Converts between spreadsheets: the contents of their cells, not the look. */
 export async function convertSheets(request: EngineRequest, input: Buffer): Promise<Converted> {
   const { reader, writer } = request.route;
   const toText = writer === 'csv' || writer === 'tsv';
@@ -33,7 +33,7 @@ function encode(rows: readonly (readonly string[])[], writer: string): Uint8Arra
   return new TextEncoder().encode(writeSeparatedValues(rows, writer));
 }
 
-/** What was written is read again: the library leaves out, without a word, what it cannot write. */
+/** Reads back the result, because the library silently drops what it cannot write. */
 async function write(book: WorkBook, writer: string): Promise<Converted> {
   const library = await loadEngine('@e965/xlsx', () => import('@e965/xlsx'));
   const bookType = writer === 'ods' ? 'ods' : 'xlsx';
@@ -46,13 +46,13 @@ async function write(book: WorkBook, writer: string): Promise<Converted> {
   return { data, warnings: describeChanges(book, library.read(data, { dense: true, sheetStubs: true }), bookType) };
 }
 
-/** An error value, and a formula without a result, have no form of their own in ODS. */
+/** ODS has no form for an error value, or for a formula without a result. */
 function makeWritable(cell: CellObject): void {
   if (cell.t === 'e') Object.assign(cell, { t: 's', v: cell.w ?? '#VALUE!' });
   else if (cell.t === 'z' && cell.f !== undefined) Object.assign(cell, { t: 's', v: '' });
 }
 
-/** The library's own, without types. */
+/** The library has no types for its own. */
 interface Archives {
   read(archive: Uint8Array, options: { type: 'buffer' }): unknown;
   find(archive: unknown, name: string): unknown;
@@ -62,7 +62,7 @@ interface Archives {
 function withHidden(ods: Uint8Array, book: WorkBook, archives: Archives): Uint8Array {
   const archive = archives.read(ods, { type: 'buffer' });
   const entry = archives.find(archive, 'content.xml') as { content: Uint8Array; size: number };
-  // A height that is not known is written as "undefinedpx".
+  // The library writes an unknown height as "undefinedpx".
   const content = writeHidden(Buffer.from(entry.content).toString(), book).replaceAll(
     ' style:row-height="undefinedpx"',
     '',
@@ -87,7 +87,7 @@ function describeChanges(book: WorkBook, written: WorkBook, format: string): War
   return { CELLS_CHANGED: message };
 }
 
-/** As the library reads what it has written. */
+/** As the library reads its own output. */
 function decodeCodes(text: string): string {
   return text.replace(/_x([\da-f]{4})_/gi, (_, code: string) => String.fromCharCode(parseInt(code, 16)));
 }
@@ -107,13 +107,13 @@ async function bookOf(rows: readonly (readonly string[])[], title: string): Prom
   const cells = rows.map((row) => row.map(cellOf));
   const sheet = utils.aoa_to_sheet(cells, { dense: true });
   const book = utils.book_new();
-  // Names of sheets hold at most 31 letters, and few signs.
+  // Sheet names have at most 31 letters, and allow few signs.
   const cleaned = title.replace(/[\][*?/\\:']/g, ' ').trim();
   utils.book_append_sheet(book, sheet, cleaned.slice(0, 31) || 'Sheet1');
   return book;
 }
 
-/** A number that reads the same when it is written again, whatever it looks like: a 007 stays a text. */
+/** A number that reads the same when it is written again; a 007 stays a text. */
 const plainNumber = /^(?!-0(?:\.0*)?$)-?(?:0|[1-9]\d{0,14})(?:\.(\d{1,9}))?$/;
 
 function cellOf(value: string): CellObject {

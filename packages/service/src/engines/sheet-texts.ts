@@ -16,11 +16,11 @@ import {
 } from './spreadsheet';
 import { attributeOf, decodeXml } from './xml';
 
-/** The texts of a spreadsheet that another program converts. */
+/** Texts of spreadsheets that another program converts, for checking its result. */
 
 /**
- * The texts of the cells that a program prints, and what it does not print of them. Undefined for a file that is not read here; no texts
- * of a sheet of which it is not known what of it is printed.
+ * The texts of the cells that a program prints, with warnings for those that it does not print. Undefined if the file cannot be read
+ * here. A sheet contributes no texts if its printed part is unknown.
  */
 export async function shownTexts(
   input: Buffer,
@@ -40,8 +40,8 @@ export async function shownTexts(
 const oldSheet = { rows: 65_536, columns: 256 };
 
 /**
- * What stands in all cells, shown or not: texts that were typed, and whatever they show. `beyond`: cells with something in them for which
- * an XLS file has no room; with `isForOld` they are only counted. Undefined for a file that is not read here.
+ * The texts of all cells, visible or not: typed ones, and all that are shown. `beyond` counts the used cells that do not fit into an XLS
+ * sheet; with `isForOld` they are only counted. Undefined if the file cannot be read here.
  */
 export async function textsOfCells(file: Buffer, type: BookType, { isForOld = false } = {}) {
   return ifReadable(file, type, (book) => {
@@ -58,7 +58,7 @@ export async function textsOfCells(file: Buffer, type: BookType, { isForOld = fa
         });
       });
     }
-    // How a program shows numbers is its own affair.
+    // Only typed texts: programs differ in how they show numbers.
     const typed = cells.filter(({ t, f }) => t === 's' && f === undefined).map(({ v }) => String(v));
     const commentCount = cells.filter(({ c }) => c !== undefined && c.length > 0).length;
     // The library does not read text that cell formats of ODS hide.
@@ -86,10 +86,7 @@ function describeOutside(sheets: readonly { title: string; outside: number }[]):
   };
 }
 
-/**
- * `unseen`: cells with something in them that are hidden, or covered by others that they were merged with; `outside`: those that are in no
- * area that is printed.
- */
+/** `unseen`: number of used cells that are hidden or covered by a merged cell; `outside`: number of those in no print area. */
 function readSheet(sheet: WorkSheet, { isPrinted, isOutside }: PrintAreas, isKnown: (cell: CellObject) => boolean) {
   const data: Rows = sheet['!data'] ?? [];
   const { rows, columns, used } = gridOf(data, sheet);
@@ -106,36 +103,36 @@ function readSheet(sheet: WorkSheet, { isPrinted, isOutside }: PrintAreas, isKno
       }
       if (!isPrinted(y, x)) continue;
       if (isKnown(cell)) texts.push(String(cell.v));
-      // What nobody knows is no error of the program that prints it.
+      // An error value in the file itself is not an error of the program that prints it.
       else if (cell.t === 'e') texts.push(textOfCell(cell));
     }
   }
   return { texts, unseen, outside };
 }
 
-/** What every program calculates anew: a text that a formula made of it is not known. */
+/** Functions that every program recalculates; the texts that formulas make of them are unknown. */
 const volatile = /\b(CELL|INDIRECT|INFO|NOW|OFFSET|RAND\w*|TODAY|WEBSERVICE)\(/i;
 
-/** Whether a program shows the text of a cell as the file has it. */
+/** Whether a program shows the text of a cell as it is in the file. */
 function isTextKnown(book: WorkBook): (cell: CellObject) => boolean {
   const cells = Object.values(book.Sheets).flatMap(cellsOf);
   const isFixed = !cells.some(({ f }) => f !== undefined && volatile.test(f));
   return (cell) => cell.t === 's' && (isFixed || cell.f === undefined);
 }
 
-/** `A1:B2` of Excel and of OpenDocument, with the name of its sheet. */
+/** A cell range with its sheet, in the notation of Excel or OpenDocument: `A1:B2`. */
 const areaOfCells =
   /\$?(?:'(?:[^']|'')*'|[^'!., ]+)[!.]\$?([A-Z]+)\$?(\d+)(?::(?:\$?(?:'(?:[^']|'')*'|[^'!., ]+)\.)?\$?([A-Z]+)\$?(\d+))?/g;
 
 type IsCell = (y: number, x: number) => boolean;
 
-/** Print areas of a sheet. Nothing is known if other sheets have areas, or this one has one that is not made of cells. */
+/** Print areas of a sheet. Nothing is known if only other sheets have some, or if those of this sheet are not made of cells. */
 interface PrintAreas {
   readonly isPrinted: IsCell;
   readonly isOutside: IsCell;
 }
 
-/** By the names of sheets; `content`: of an ODS file, of which the library does not read them. */
+/** By sheet name. `content` is that of an ODS file, whose print areas the library does not read. */
 function printAreasOf(book: WorkBook, content: string): (sheet: string) => PrintAreas {
   const named = (name: string) =>
     new Map(
@@ -159,7 +156,7 @@ function printAreasOf(book: WorkBook, content: string): (sheet: string) => Print
     });
     const isPrinted: IsCell = (y, x) =>
       areas.some((area) => y + 1 >= area.top && y < area.bottom && x + 1 >= area.left && x < area.right);
-    // Rows and columns that are on each page are printed wherever they are.
+    // Title rows and columns repeat on every page, so they are printed wherever they are.
     const [, top = 0, bottom = 0] = /\$(\d+):\$(\d+)/.exec(titles.get(sheet) ?? '') ?? [];
     const [, left = '', right = ''] = /\$([A-Z]+):\$([A-Z]+)/.exec(titles.get(sheet) ?? '') ?? [];
     const isTitle: IsCell = (y, x) =>

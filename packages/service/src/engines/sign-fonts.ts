@@ -1,7 +1,7 @@
 import { saidByStyle, stylesOf } from './open-styles';
 import { attributeOf, decodeXml } from './xml';
 
-/** Fonts whose letters are other signs, and what Unicode has for these from the blank on; a blank where it has nothing. */
+/** Symbol fonts, with the Unicode characters that they show from the blank on; a blank if there is none. */
 const signs: Readonly<Record<string, readonly string[]>> = {
   Symbol: Array.from(
     ' !∀#∃%&∋()∗+,−./0123456789:;<=>?≅ΑΒΧ∆ΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ[∴]⊥_ αβχδεφγηιϕκλμνοπθρστυϖωξψζ{|}∼ ' +
@@ -13,7 +13,7 @@ const signs: Readonly<Record<string, readonly string[]>> = {
   ),
 };
 
-/** Text in a font, as it is read there: its letters may be written at their places, or from U+F020 on. */
+/** Text as it reads in a font, whose letters may be at their own places or from U+F020 on. */
 export function readInFont(text: string, font: string | undefined): string {
   const table = signs[font ?? ''];
   if (!table) return text;
@@ -25,7 +25,7 @@ export function readInFont(text: string, font: string | undefined): string {
 
 const piece = /<(\/?)text:(?:p|h|span)(?=[\s>])[^<>]*(?<!\/)>|[\uf020-\uf0ff]+/g;
 
-/** The content of an OpenDocument text with these signs as they are read; `more`: its other styles. */
+/** The content of an OpenDocument text with the letters of such fonts replaced; `more` holds its other styles. */
 export function withOpenSigns(content: string, more: string): string {
   if (!/[\uf020-\uf0ff]/.test(content)) return content;
   const xml = `${more}${content}`;

@@ -1,13 +1,13 @@
 import { textOfPart } from './archive';
 import { relationsOf } from './relations';
 
-/** What slides show of their layouts and masters: all but placeholders, whose text is that of each slide. */
+/** Slides show everything of their layouts and masters except placeholders, whose text is that of each slide. */
 
 const placeholder = /<p:sp(?=[\s>])(?:(?!<\/p:sp>)[^])*?<p:ph(?=[\s/>])[^]*?<\/p:sp>/g;
-/** Said by a slide of its layout and master, and by a layout of its master. */
+/** A slide hides its layout and master with this, and a layout its master. */
 const showsNone = /<p:sld(?:Layout)?\s[^<>]*\sshowMasterSp="(?:0|false)"/;
 
-/** The XML of each layout and master of which these slides show something. */
+/** The XML of each layout and master that these slides show. */
 export function mastersOf(file: Buffer, slides: readonly { name: string; xml: string }[]): string[] {
   const layouts = relatedTo(file, slides, 'slideLayout');
   return [...layouts, ...relatedTo(file, layouts, 'slideMaster')].map(({ xml }) => xml.replace(placeholder, ' '));

@@ -26,14 +26,14 @@ const again = 'Open it in a spreadsheet program, save it as XLSX and convert it 
 
 export type BookType = 'xlsx' | 'ods';
 
-/** What the reader reports beyond its types. */
+/** Fields that the reader returns but its types lack. */
 const packageSchema = z.object({
   Directory: z.object({ sheets: z.array(z.string()) }),
   files: z.record(z.string(), z.object({ content: z.instanceof(Uint8Array).optional() }).nullish()),
 });
 const calculationSchema = z.object({ CalcPr: z.object({ fullCalcOnLoad: z.unknown() }).partial().optional() });
 
-/** A spreadsheet as a pandoc document (JSON): of each sheet its name and a table of what a person sees in it. */
+/** A spreadsheet as a pandoc document (JSON): for each sheet, its name and a table of what is visible in it. */
 export async function spreadsheetDocument(
   input: Buffer,
   writer: string,
@@ -51,7 +51,7 @@ export async function spreadsheetDocument(
   return { json: tableDocument(tables, writer), warnings: { ...warnings, ...losses } };
 }
 
-/** The first sheet that is shown and not empty, as the texts that a person sees in it. */
+/** The visible texts of the first sheet that is neither hidden nor empty. */
 export function firstTable(book: WorkBook): { rows: string[][]; warnings: Warnings } {
   const { sheets, shown } = sheetsOf(book);
   const hasText = (each: WorkSheet) => cellsOf(each).some((cell) => textOfCell(cell).trim() !== '');
@@ -88,7 +88,7 @@ export function sheetsOf(book: WorkBook) {
 
 const covered = /(?<=<\/?table:)covered-(?=table-cell[\s/>])/g;
 
-/** To XLSX, `_x0041_` is a letter A; the library takes it for one in ODS, too. */
+/** The library decodes `_x0041_` to the letter A, which is right for XLSX and wrong for ODS. */
 const letterCode = /_(?=x[\da-f]{4}_)/gi;
 
 export function escapeCodes(text: string): string {
@@ -99,14 +99,14 @@ function withEscapes(xml: string): string {
   return xml.search(letterCode) === -1 ? xml : xml.replace(/>[^<]+/g, escapeCodes);
 }
 
-/** All of a spreadsheet; the warnings tell of what is in the file and cannot be read here. */
+/** The whole spreadsheet, with warnings for contents that cannot be read here. */
 export async function readBook(
   input: Buffer,
   type: BookType,
   { dates = true }: { dates?: boolean } = {},
 ): Promise<{ book: WorkBook; warnings: Warnings }> {
   const library = await loadEngine('@e965/xlsx', () => import('@e965/xlsx'));
-  // The library reads nothing of cells below others.
+  // The library ignores cells that a merged cell covers.
   const uncovered = editParts(withWholeCharacters(input), /^content\.xml$/, (xml) => xml.replace(covered, ''));
   const whole = type === 'ods' ? editParts(withTextsOfValues(uncovered), /^content\.xml$/, withEscapes) : uncovered;
   const parse = (options: ParsingOptions): WorkBook => {
@@ -137,9 +137,9 @@ export async function readBook(
   return { book, warnings };
 }
 
-/** The library leaves the names of sheets of ODS as their XML has them: `R&amp;D`. */
+/** The library leaves XML escapes in the sheet names of ODS: `R&amp;D`. */
 function withNames({ SheetNames, Sheets, ...book }: WorkBook): WorkBook {
-  // It may have none.
+  // A sheet may have no name.
   const sheets = SheetNames.map((name?: string) => [decodeXml(name ?? ''), Sheets[String(name)] ?? {}] as const);
   return { ...book, SheetNames: sheets.map(([name]) => name), Sheets: Object.fromEntries(sheets) };
 }
@@ -165,7 +165,7 @@ function partsOfOds(input: Buffer, book: WorkBook) {
   };
 }
 
-/** Without lines that a program fills in: Calc puts the name of the sheet and its page into each file. */
+/** Without generated lines: Calc puts the sheet name and the page number into every file. */
 function headerOfOds(xml: string): string {
   if (/^<[^<>]*\sstyle:display="false"/.test(xml)) return '';
   const lines = xml.match(/<text:p[\s>][^]*?<\/text:p>/g) ?? [];
@@ -173,7 +173,7 @@ function headerOfOds(xml: string): string {
   return typed.map((line) => decodeXml(line.replace(/<[^<>]*>/g, ' '))).join('\n');
 }
 
-/** What a sheet of XLSX prints above and below its pages, without the signs for fonts, dates and numbers of pages. */
+/** The page headers and footers of an XLSX sheet, without the codes for fonts, dates and page numbers. */
 function headersIn(xml: string): string {
   const texts = xml.match(/(?<=<(odd|even|first)(Header|Footer)>)[^<]+/g) ?? [];
   return texts.map((text) => decodeXml(text).replace(/&("[^"]*"|K[\dA-F]{6}|\d+|.)/g, ' ')).join('\n');
@@ -183,7 +183,7 @@ function textOfXml(xml: Uint8Array = Buffer.of()): string {
   return Buffer.from(xml).toString('latin1');
 }
 
-/** A number outside the range of dates may be formatted as one; it stays a number. */
+/** A number outside the range of dates may be formatted as a date; it stays a number. */
 function takeNumbers(book: WorkBook, numbers: WorkBook): void {
   for (const [name, sheet] of Object.entries(book.Sheets)) {
     sheet['!data']?.forEach((row, y) => {
@@ -219,7 +219,7 @@ export function cellsOf(sheet: WorkSheet): CellObject[] {
   return (sheet['!data'] ?? []).flat().filter(Boolean);
 }
 
-/** What is hidden of a spreadsheet: whole sheets, and cells of the others. */
+/** Warns about hidden sheets, and hidden cells of the others. */
 export function describeUnseen(
   sheets: readonly { name: string; isHidden: boolean }[],
   shown: readonly { title: string; unseen: number }[],
@@ -258,9 +258,9 @@ function describeFormulas({ Workbook }: WorkBook, cells: readonly CellObject[]):
 
 export type Rows = readonly (readonly (CellObject | undefined)[] | undefined)[];
 
-/** The part of a sheet that has something in it, without hidden rows and columns; and how many cells with something in them it leaves out. */
+/** The used part of a sheet without hidden rows and columns, and the number of used cells that this leaves out. */
 function sheetTable(sheet: WorkSheet, requireFew: (cells: number) => void): Table & { unseen: number } {
-  // Rows and cells that are not in the file are not there either.
+  // Sparse: rows and cells that the file lacks are missing here too.
   const data: Rows = sheet['!data'] ?? [];
   const { rows, columns, used } = gridOf(data, sheet);
   requireFew(rows.length * columns.length);
@@ -281,7 +281,7 @@ function sheetTable(sheet: WorkSheet, requireFew: (cells: number) => void): Tabl
   return { columns: columns.length, headRows: hasHead ? 1 : 0, rows: tableRows, unseen: used - seen };
 }
 
-/** The rows and columns that are shown, from the first to the last that has something in it, and how many cells have, hidden or not. */
+/** The visible rows and columns from the first to the last used one, and the number of used cells, hidden ones included. */
 export function gridOf(data: Rows, { '!rows': rowInfos, '!cols': columnInfos }: WorkSheet) {
   const isShownRow = (y: number) => rowInfos?.[y]?.hidden !== true;
   const isShownColumn = (x: number) => columnInfos?.[x]?.hidden !== true;
@@ -301,14 +301,14 @@ export function gridOf(data: Rows, { '!rows': rowInfos, '!cols': columnInfos }: 
 }
 
 function linkOf({ l: link }: CellObject): string | undefined {
-  // Others lead to a place in the spreadsheet.
+  // A link within the spreadsheet would lead nowhere.
   return link?.Target.startsWith('#') === false ? link.Target : undefined;
 }
 
-/** A format that files name by number alone, and that each country writes its own way. */
+/** A format that files reference by number only, and that every locale writes differently. */
 const ambiguousFormat = 'm/d/yy h:mm';
 
-/** What a spreadsheet program shows, but never less than there is: all digits, and a formula where its result is missing. */
+/** The text that a spreadsheet program shows, but never less than the file holds: all digits, and the formula if its result is missing. */
 export function textOfCell({ t, v, w = '', z, f }: CellObject): string {
   if (t === 'z') return f === undefined ? '' : `=${f}`;
   if (t === 's' && typeof v === 'string') return v;
@@ -324,7 +324,7 @@ export function textOfCell({ t, v, w = '', z, f }: CellObject): string {
   return String(Number.isInteger(v) ? v : Number(v.toPrecision(15))).toUpperCase();
 }
 
-/** From the least to the greatest of them. */
+/** All integers from the smallest to the greatest. */
 function between(numbers: Iterable<number>): number[] {
   let [least, greatest] = [Infinity, -1];
   for (const each of numbers) [least, greatest] = [Math.min(least, each), Math.max(greatest, each)];
@@ -336,7 +336,7 @@ export function positionOf(y: number, x: number): number {
   return y * 2 ** 15 + x;
 }
 
-/** The first cells of merged ones as far as they are shown, and the others. Of ranges that overlap, which no program writes, the first one counts. */
+/** The spans of merged cells as far as they are visible, and the cells that they cover. If ranges overlap, the first one counts. */
 export function mergedCells(merges: readonly Range[], rows: readonly number[], columns: readonly number[]) {
   const spans = new Map<number, { rowSpan: number; columnSpan: number }>();
   const covered = new Set<number>();
@@ -351,7 +351,7 @@ export function mergedCells(merges: readonly Range[], rows: readonly number[], c
   return { spans, covered };
 }
 
-/** Those of ascending numbers that are from `first` to `last`. */
+/** The part of ascending numbers from `first` to `last`. */
 function within(numbers: readonly number[], first: number, last: number): readonly number[] {
   let from = Math.min(numbers.length, Math.max(0, first - (numbers[0] ?? 0)));
   while (from > 0 && (numbers[from - 1] ?? 0) >= first) from -= 1;

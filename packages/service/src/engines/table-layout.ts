@@ -12,9 +12,9 @@ import {
 import { breakWords, type Extent, extentOf } from './text-width';
 
 /**
- * Gives the tables of a document (pandoc's JSON) columns in which every word has room. typst shares a line among columns, whatever
- * stands in them: a word that is wider than its column is printed over the next. What does not fit is set smaller; then on a page
- * that lies on its side; then on a page as wide as the table, in the proportions of the others.
+ * Lays out the tables of a document (pandoc's JSON) so that every word fits its column. typst divides a line among columns regardless of
+ * their contents, and prints a word that is too wide over the next column. A table that does not fit gets smaller type, then a landscape
+ * page, then a page as wide as the table, in the usual proportions.
  */
 
 /** In points. */
@@ -38,11 +38,11 @@ const smallSettings: readonly Setting[] = [
 const smallest: Setting = { size: 7, inset: 2 };
 /** Margin of a landscape page, unless one is asked for. */
 const marginOfWide = 42;
-/** PDF viewers show no larger page. */
+/** PDF viewers support no larger page. */
 const maxPageWidth = 14_400;
 const indent = 18;
 
-/** Blocks with their tables laid out for a page; `isAtTop`: what does not fit may get pages of its own. */
+/** The blocks with their tables laid out for a page. `isAtTop`: tables that do not fit may get pages of their own. */
 export function layTables(blocks: unknown, page: Page, isAtTop = true): unknown[] {
   const room = page.width - 2 * page.margin;
   return listOf(blocks).flatMap((block) => {
@@ -52,7 +52,7 @@ export function layTables(blocks: unknown, page: Page, isAtTop = true): unknown[
     const [first, second] = [part(block, 0), part(block, 1)];
     if (block.t === 'Div') {
       const inside = layTables(second, page, isAtTop);
-      // A page cannot stand within a block, and the block is nothing but a place that links lead to.
+      // A page cannot be inside a block, so the contents follow the block, which is only a link target.
       return inside.some((each) => isNode(each) && each.t === 'RawBlock')
         ? [{ t: 'Div', c: [first, []] }, ...inside]
         : [{ t: 'Div', c: [first, inside] }];
@@ -75,13 +75,13 @@ export function layTables(blocks: unknown, page: Page, isAtTop = true): unknown[
   });
 }
 
-/** Sizes of the usual font for code, in em: a letter, a line, and the space between lines in it. */
+/** Metrics of the code font in em: width of a letter, height of a line, and space between lines in it. */
 const [letterWidth, lineHeight, leading] = [0.603, 1.26, 0.45];
 const [largestLetters, smallestLetters] = [10, 4];
-/** More are no page of a printer. */
+/** Texts with more lines are not laid out as one printer page. */
 const maxLines = 80;
 
-/** Text whose letters stand in columns gets pages with room for its longest line, upright or on their side, whichever is easier to read. */
+/** Gives fixed-pitch text pages with room for its longest line, in portrait or landscape, whichever allows larger letters. */
 function layColumns(block: Node, page: Page): unknown[] {
   const attributes = part(block, 0);
   if (!isAttributes(attributes) || !attributes[1].includes(fixedPitch)) return [block];
@@ -144,7 +144,7 @@ function layTable(table: Node, page: Page, isAtTop: boolean): unknown[] {
   return [typst(opening), inside, typst(']')];
 }
 
-/** For columns without room for their words: better broken than over each other. */
+/** For columns too narrow for their words: broken words are better than overlapping ones. */
 function breakAllWords(table: Node): unknown {
   return rewrite(table, (each) =>
     isNode(each) && each.t === 'Str' ? { t: 'Str', c: breakWords(String(each.c), 1, 1) } : undefined,
@@ -154,7 +154,7 @@ function breakAllWords(table: Node): unknown {
 const maxHeadRows = 5;
 const maxHeadLetters = 1_000;
 
-/** The rows of a head that would leave a page, on which it stands as a whole, little room for others: they become rows like them. */
+/** Turns the rows of a tall head into ordinary ones: a head does not break across pages, and would leave little room. */
 function withoutTallHead([head, bodies, foot]: readonly unknown[]): unknown[] {
   const rows = listOf(listOf(head)[1]);
   const isTall = rows.length > maxHeadRows || pandocText(rows).length > maxHeadLetters;
@@ -180,7 +180,7 @@ function widthGiven(column: unknown, room: number): number | undefined {
   return isNode(width) && typeof width.c === 'number' && width.c > 0 ? width.c * room : undefined;
 }
 
-/** Every column gets room for its longest word, and of what is left as much as its lines are longer than that. */
+/** Every column gets room for its longest word; the rest is shared in proportion to the extra width of the longest lines. */
 function share(extents: readonly Extent[], { size, inset }: Setting, room: number): number[] {
   const least = extents.map(({ min }) => min * size + 2 * inset);
   const left = room - sum(least);
@@ -196,7 +196,7 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
 }
 
-/** Tables in cells of a table, for the width that a cell has. */
+/** Lays out tables inside cells, for the width of their cell. */
 function layTablesOfCells(value: unknown, { width: room, height }: Page): unknown {
   if (!holdsTable(value)) return value;
   const width = Math.max(indent, room);
@@ -221,7 +221,7 @@ function extentsOf({ c }: Node): Extent[] {
   const columns = listOf(specs).length;
   const extents = Array.from({ length: columns }, () => ({ min: 0, max: 0 }));
   for (const rows of rowsOf(sections)) {
-    /** How many rows below this one a cell above still covers, by column. */
+    /** By column, the number of rows from the current one on that a cell above covers. */
     let covered = Array.from({ length: columns }, () => 0);
     for (const row of rows) {
       let column = 0;
@@ -245,7 +245,6 @@ function extentsOf({ c }: Node): Extent[] {
   return extents;
 }
 
-/** The rows of head, bodies and foot. */
 function rowsOf([head, bodies, foot]: readonly unknown[]): unknown[][][] {
   const cells = (rows: unknown) => listOf(rows).map((row) => listOf(listOf(row)[1]));
   const inBodies = listOf(bodies).map((body) => [...cells(listOf(body)[2]), ...cells(listOf(body)[3])]);

@@ -1,14 +1,14 @@
 import { isNode, isObject, type Node, part } from './pandoc-document';
 
-/** How wide text is before it is set, as far as letters tell: enough to know whether it has room. */
+/** Estimates the width of text before it is typeset; good enough to know whether it has room. */
 
-/** How wide something is, in em: its longest word, and its longest line. */
+/** Width in em of the longest word (`min`) and of the longest line (`max`). */
 export interface Extent {
   readonly min: number;
   readonly max: number;
 }
 
-/** Extent of blocks or inlines of a document (pandoc's JSON); `columnsOf`: that of a table within. */
+/** Extent of blocks or inlines of a document (pandoc's JSON); `columnsOf` gives that of a nested table. */
 export function extentOf(value: unknown, columnsOf: (table: Node) => readonly Extent[]): Extent {
   const extent = { min: 0, max: 0 };
   let [word, line] = [0, 0];
@@ -25,7 +25,7 @@ export function extentOf(value: unknown, columnsOf: (table: Node) => readonly Ex
     for (const letter of text) {
       const width = widthOf(letter);
       if (/\s|\u200b/.test(letter)) endWord();
-      // Lines of Chinese, Japanese and Korean end between any two letters.
+      // Chinese, Japanese and Korean lines break between any two letters.
       else if (width === 1) {
         endWord();
         extent.min = Math.max(extent.min, width);
@@ -73,9 +73,8 @@ export function extentOf(value: unknown, columnsOf: (table: Node) => readonly Ex
 const [usualImage, listIndent] = [8, 2];
 const texts = new Set(['Code', 'CodeBlock', 'Math']);
 const indented = new Set(['BulletList', 'OrderedList', 'BlockQuote']);
-/** What ends a line. */
 const lines = new Set(['LineBreak', 'CodeBlock', 'Para', 'Plain', 'Header', ...indented]);
-/** Bold letters, and others than those of the usual font, are wider. */
+/** Bold letters, and those of other fonts, are wider. */
 const allowance = 1.08;
 
 function widthOf(letter: string): number {
@@ -88,14 +87,14 @@ function widthOf(letter: string): number {
     : 0.66;
 }
 
-/** Longer words are no words, but numbers, keys and the like, and would leave the page. */
+/** Longer ones are numbers, keys and the like, and would leave the page. */
 const longestWord = 40;
 const pieceLetters = 10;
 const letters = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
-/** Lines of these scripts end between any two letters, or where a dictionary says. */
+/** Scripts whose lines break between any two letters, or where a dictionary says. */
 const withoutSpaces = /[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u2e80-\ua4cf\uac00-\ud7a3]/;
 
-/** Text in which a line can end within what is longer than a word. Nothing of it is seen: no hyphen becomes part of a number. */
+/** Lets lines break inside overlong words. The breaks are invisible, because a hyphen could become part of a number. */
 export function breakWords(text: string, longest = longestWord, piece = pieceLetters): string {
   if (text.length <= longest) return text;
   return text.replace(new RegExp(`[^\\s\\u200b]{${longest + 1},}`, 'g'), (word) => {

@@ -4,25 +4,25 @@ import { z } from 'zod';
 import { messageOf } from '../shared/caught';
 import { loadEngine, type Parameters } from './conversion';
 
-/** typst: sets pages, with the fonts of this machine. */
+/** typst: typesets pages, with the fonts of this machine. */
 
 const diagnosticsSchema = z.array(z.object({ message: z.string() }));
 
-/** Rounds of typst's global cache that an unused result survives. */
+/** Evictions that an unused result survives in typst's global cache. */
 const cacheRounds = 10;
 
-/** typst reads only files below its workspace. This folder does not exist: all it contains are the images mapped into it. */
+/** typst reads only files below its workspace. This folder does not exist; it holds only the images that are mapped into it. */
 const workspace = path.join(__dirname, 'typst-workspace');
 
 let typesetter: NodeCompiler | undefined;
 
-/** typst takes the boxes of lists of tasks from a font for formulas that has none. */
+/** typst would take the boxes of task lists from a math font that lacks them. */
 export const signs = '#show regex("[☐☑☒]"): set text(font: "DejaVu Sans")';
 
-/** Letters that some font has. */
+/** Characters already known to have a glyph in some installed font. */
 const shown = new Set<string>();
 
-/** Without the time of its making, the same document becomes the same bytes each time. */
+/** Without a creation date, the same document yields the same bytes every time. */
 const undated = '#set document(date: none)\n';
 
 /** `reason`: why there is no PDF. */
@@ -49,7 +49,7 @@ export async function typeset(
   }
 }
 
-/** One compiler a process: it keeps fonts loaded, so that a second PDF takes milliseconds. */
+/** One compiler per process: it keeps fonts loaded, so that a second PDF takes milliseconds. */
 async function loadTypesetter(): Promise<NodeCompiler> {
   if (!typesetter) {
     const { NodeCompiler: compilers } = await loadEngine(
@@ -61,7 +61,7 @@ async function loadTypesetter(): Promise<NodeCompiler> {
   return typesetter;
 }
 
-/** Which of these letters no font here has: they look like one that no font can have. Fonts that are installed later are found too. */
+/** The letters without a font: they measure like U+10FFFD, which no font can have. Fonts that are installed later count too. */
 export async function lettersWithoutFont(letters: readonly string[]): Promise<string[]> {
   const unknown = letters.filter((letter) => !shown.has(letter));
   if (unknown.length === 0) return [];
@@ -76,12 +76,12 @@ export async function lettersWithoutFont(letters: readonly string[]): Promise<st
   const [missing = []] = z.array(z.array(z.string())).parse(answer);
   const without = new Set(missing);
   for (const letter of unknown) if (!without.has(letter)) shown.add(letter);
-  // It knows the fonts of the time when it was made.
+  // A compiler knows only the fonts that were there at its creation.
   if (missing.length > 0) typesetter = undefined;
   return missing;
 }
 
-/** As typst calls it. */
+/** The name that typst uses. */
 export function paperOf(size: NonNullable<Parameters['page_size']>): string {
   return size.replace(/^(?=letter|legal)/, 'us-');
 }

@@ -3,21 +3,21 @@ import { describeMissingGlyphs } from './missing-glyphs';
 import { decodeXml } from './xml';
 import { lostWords, someWords } from './words';
 
-/** What of an SVG is not drawn: letters without a font, pages of HTML within it, and files beside it. */
+/** Warns about what is not drawn of an SVG: letters without a font, HTML within it, and files beside it. */
 
 const foreign = /<(\w+:)?foreignObject(?:\s[^<>]*)?(?<!\/)>[^]*?<\/\1foreignObject>/g;
-/** The first child that a program takes for one that it can draw stands for the others. */
+/** Programs draw only the first child of a `switch` that they support. */
 const unseen =
   /<(\w+:)?switch(?:\s[^<>]*)?>\s*<\1foreignObject(?![^<>]*\srequired(?:Features|Extensions)=)(?:\s[^<>]*)?>[^]*?<\/\1switch>/g;
 const text = /<(\w+:)?text(?:\s[^<>]*)?(?<!\/)>[^]*?<\/\1text>/g;
-/** Files that it shows; those within it begin with a hash. */
+/** Files that it shows; references within it begin with a hash. */
 const shownFile =
   /<(?:\?xml-stylesheet|(?:\w+:)?(?:image|use|feImage))\s[^<>]*?(?<![\w-])href\s*=\s*["']([^"']*)|@import\s+(?:url\(\s*)?["']?([^"')\s;]+)/g;
 
 export async function describeUndrawn(svg: string): Promise<Warnings> {
   const shown = svg.replace(/<!--[^]*?-->/g, '');
   const rest = shown.replace(unseen, ' ').replace(foreign, ' ');
-  // Programs write their labels a second time, as text, for those that draw no HTML.
+  // Programs repeat their labels as text, for renderers without HTML.
   const drawn = wordsOf(rest.match(text));
   const lost = lostWords(wordsOf(shown.match(foreign)), drawn);
   const files = Array.from(rest.matchAll(shownFile), ([, file, style = '']) => (file ?? style).trim());

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What the watchdog of a conversion process says before it kills it, and on which descriptor. */
+/** The report of the watchdog before it kills a conversion process, and its file descriptor. */
 
 export const watchdogChannel = 4;
 

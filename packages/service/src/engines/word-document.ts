@@ -1,12 +1,12 @@
 import { entriesOf, textOfEntry, textOfPart as partOf, withEntries } from './archive';
 import { decodeXml } from './xml';
 
-/** Word's files as they are: their texts, and tables that pandoc would read without some of their cells. */
+/** Word files: extracts their texts, and rewrites what pandoc would drop, such as cells of tables. */
 
 const partNames = /^word\/(document|footnotes|endnotes|comments|header|footer)\d*\.xml$/;
 const tag = /<(\/?)(?:(\w+):)?(\w+)([^<>]*?)(\/?)>|([^<]+)/g;
 
-/** All that Word's file holds to be read, whoever reads it; `body`: with its notes and its text boxes. */
+/** All text of a Word file, whichever engine reads it. `body` includes notes and text boxes. */
 export function wordTexts(archive: Buffer) {
   const texts = { body: '', headers: '', hidden: '' };
   const equations: string[] = [];
@@ -28,7 +28,7 @@ export function wordTexts(archive: Buffer) {
   return { ...texts, ...drawn, equations, commentCount, insertedCount };
 }
 
-/** The text of each that is seen, but for what is no text of an equation. */
+/** The visible text of each equation. */
 export function equationsIn(xml: string): string[] {
   return Array.from(xml.matchAll(/<(\w+:)oMath[\s>][^]*?<\/\1oMath>/g), ([whole, prefix]) => {
     const texts = new RegExp(`<${prefix}phant>[^]*?</${prefix}phant>|<${prefix}t(?:\\s[^<>]*)?>([^<]*)`, 'g');
@@ -36,7 +36,7 @@ export function equationsIn(xml: string): string[] {
   });
 }
 
-/** Text that is hidden by its style is so by its run here. */
+/** The text parts; text that a style hides is marked as hidden in its run. */
 function partsOf(archive: Buffer): [part: string, xml: string, name: string][] {
   const hidden = hiddenStyles(partOf(archive, 'word/styles.xml'));
   return entriesOf(archive).flatMap((entry): [string, string, string][] => {
@@ -46,7 +46,7 @@ function partsOf(archive: Buffer): [part: string, xml: string, name: string][] {
   });
 }
 
-/** The names of styles that hide their text, or are based on one that does. */
+/** Ids of styles that hide their text, by themselves or through their base. */
 function hiddenStyles(xml: string): ReadonlySet<string> {
   const styles = new Map(
     Array.from(xml.matchAll(/<\w+:style\s[^<>]*:styleId="([^"]*)"[^]*?<\/\w+:style>/g), ([style, id = '']) => [
@@ -84,9 +84,8 @@ function hideByStyle(xml: string, hidden: ReadonlySet<string>): string {
   });
 }
 
-/** What is in a file twice, was deleted, or stays hidden. */
+/** Elements whose text is a duplicate, deleted, or never shown. */
 const unseen = new Set(['Fallback', 'del', 'moveFrom', 'rt']);
-/** What ends a word. */
 const ends = new Set([
   'p',
   'tab',
@@ -98,15 +97,15 @@ const ends = new Set([
   'footnoteReference',
   'endnoteReference',
 ]);
-/** Fields whose results every program makes anew. */
+/** Fields whose results every program recomputes. */
 const madeAnew =
   /^\s*(TOC|INDEX|PAGE|NUMPAGES|SECTIONPAGES|PAGEREF|DATE|TIME|SAVEDATE|PRINTDATE|CREATEDATE|EDITTIME|FILENAME|FILESIZE|STYLEREF|DOCPROPERTY|AUTHOR|TITLE|LASTSAVEDBY|REVNUM|NUMWORDS|NUMCHARS|=)/i;
 
-/** A field that draws what stands between its orders: fractions, readings above letters, letters in circles. */
+/** EQ fields, which draw the text between their switches: fractions, readings above letters, letters in circles. */
 const equation = /^\s*EQ\s/i;
 const orders = /\\\*\s*(?:"[^"]*"|\S+)|\\[a-z]+ ?\d*/gi;
 
-/** Fonts whose letters are other signs: an `a` of theirs is shown, and read, as alpha or a picture. */
+/** Symbol fonts: an `a` in one is shown, and read, as alpha or a picture. */
 const ofSigns = /:ascii="(?:Symbol|Wingdings(?: [23])?|Webdings)"/;
 
 function textOfPart(xml: string): string {
@@ -119,7 +118,7 @@ function textOfPart(xml: string): string {
   const isMadeAnew = () => fields.some(({ code, isResult }) => isResult && madeAnew.test(code));
   const endField = () => {
     const { code = '' } = fields.pop() ?? {};
-    // What is made anew stands between the words beside it.
+    // A recomputed result still separates the words around it.
     if (madeAnew.test(code)) text += ' ';
     else if (equation.test(code) && skipped === 0)
       text += ` ${decodeXml(code).replace(equation, '').replace(orders, ' ')} `;
@@ -152,11 +151,11 @@ function textOfPart(xml: string): string {
 }
 
 interface OpenTable {
-  /** Where its grid stands, or has to stand. */
+  /** Where its `tblGrid` stands, if it has one. */
   grid: { start: number; end: number } | undefined;
   widths: string[];
   firstRow: number;
-  /** Columns of each row. */
+  /** Number of columns of each row. */
   rows: number[];
   endOfFirstRow: number;
 }
@@ -167,33 +166,33 @@ interface Edit {
   readonly text: string;
 }
 
-/** Around text that pandoc leaves out with them: fields, directions of writing, marks of other programs. */
+/** Elements whose text pandoc drops with them: fields, writing directions, marks of other programs. */
 const wrappers = /<\/?\w+:(?:fldSimple|dir|bdo|customXml)(?=[\s/>])[^<>]*>/g;
-/** A link, in the form that pandoc does not read. */
+/** A link as a simple field, which pandoc does not read. */
 const simpleLink = /<(\w+:)fldSimple(?=\s)[^<>]*?\s\w+:instr="(\s*HYPERLINK\s[^"]*)"[^<>]*>([^]*?)<\/\1fldSimple>/g;
-/** A run that is not printed. */
+/** A hidden run. */
 const hiddenRun =
   /<(\w+:)r(?:\s[^>]*)?><\1rPr>(?:(?!<\/\1rPr>)[^])*<\1vanish(?![^>]*val="(?:0|false)")(?:(?!<\1r[\s>])[^])*?<\/\1r>/g;
 const textOfRun = /(?<=<\w+:t(?:\s[^>]*)?>)[^<]+/g;
-/** A box or a list of a form, whose value stands in its field alone. */
+/** A check box or list of a form; its value is only in its field data. */
 const formField =
   /<(\w+:)r(?:\s[^>]*)?>(?:<\1rPr>(?:(?!<\/\1rPr>)[^])*<\/\1rPr>)?<\1fldChar[^>]*><\1ffData>((?:(?!<\/\1ffData>)[^])*<\1(?:checkBox|ddList)>[^]*?)<\/\1ffData>/g;
-/** Text with its reading above it: pandoc leaves out both. */
+/** Text with its reading above it; pandoc drops both. */
 const ruby = /<(\w+:)ruby>[^]*?<\1rt>([^]*?)<\/\1rt>[^]*?<\1rubyBase>([^]*?)<\/\1rubyBase><\/\1ruby>/g;
-/** A field with no result, such as a button, whose text stands in its code. */
+/** A field without a result, such as a button; its text is in its code. */
 const field = /<(\w+:)fldChar\s[^<>]*"begin"[^<>]*\/>((?:(?!<\w+:fldChar\s)[^])*)<\1fldChar\s[^<>]*"end"[^<>]*\/>/g;
 const textOfCode = /(?<=<\w+:instrText(?:\s[^>]*)?>)[^<]+/g;
 const button = /^\s*(?:MACRO|GOTO)BUTTON\s+\S+\s+/;
-/** Text that is drawn as a picture (WordArt), once for each program; the second time is passed over. */
+/** WordArt, which is stored twice for different programs; the fallback is skipped. */
 const art =
   /<mc:Fallback>[^]*?<\/mc:Fallback>|<(\w+:)pict(?=[\s>])(?:(?!<\/\1pict>)[^])*?<\w+:textpath\s[^<>]*?\bstring="([^"]*)"[^]*?<\/\1pict>/g;
-/** Where text of a run ends and a picture, a shape or a note begins, or the other way round: of such a run pandoc reads only the one. */
+/** A boundary in a run between text and a picture, shape or note; pandoc reads only one of the two. */
 const besideText =
   /(?<=<\/w:t>|<w:(?:tab|br|cr)(?:\s[^<>]*)?\/>)(?=<(?:w:(?:drawing|pict|object|(?:foot|end)noteReference)|mc:AlternateContent)[\s>])|(?<=<\/(?:w:(?:drawing|pict|object)|mc:AlternateContent)>|<w:(?:foot|end)noteReference\s[^<>]*\/>)(?=<w:(?:t|tab|br|cr)[\s/>])|(?<=<\/w:drawing>)(?=<w:drawing[\s>])/g;
 
 /**
- * A file of which pandoc reads all that is shown: it has no hidden text, forms, buttons and what is drawn show their text, and its tables have as many columns in their first rows as in all, for pandoc cuts longer rows, and a
- * width of each column.
+ * The file without hidden text, with form values, buttons and WordArt as text, with a width for each column, and with first rows as wide
+ * as their table, because pandoc cuts longer rows: pandoc then reads all that is shown.
  */
 export function readableWord(archive: Buffer): Buffer {
   const changed = new Map<string, string>();
@@ -206,7 +205,7 @@ export function readableWord(archive: Buffer): Buffer {
         return `${mark('begin')}${run(`instrText>${code}</${prefix}instrText>`)}${mark('separate')}${shown}${mark('end')}`;
       })
       .replace(wrappers, '')
-      // Of the one and the other pandoc keeps not even a blank.
+      // pandoc drops these two without leaving a blank.
       .replace(/<(\w+:)cr\s*\/>/g, '<$1br/>')
       .replace(/<(\w+:)ptab\s[^<>]*\/>/g, '<$1tab/>')
       .replace(art, (whole: string, prefix: string, text?: string) =>

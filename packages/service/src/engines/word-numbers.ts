@@ -1,18 +1,18 @@
 import { textOfPart } from './archive';
 import { decodeXml } from './xml';
 
-/** Numbers that Word makes of its lists and headings, of which a document holds nothing but how they look. */
+/** Numbers that Word generates for lists and headings; a document stores only their format. */
 
 interface Level {
-  /** As `Article %1.` */
+  /** For example `Article %1.` */
   readonly text: string;
   readonly style: string | undefined;
 }
 
-/** Numbers of lists that other formats have too. */
+/** Formats of list numbers that other formats have too. */
 export const usualNumber = /^[([]?%\d[.)\]:]?$/;
 
-/** Each number that only Word shows, as it would look were it the first: of headings, and of lists with more than a number. */
+/** Each number that only Word shows, as if it were the first: of headings, and of lists with more than a number. */
 export function wordNumbers(archive: Buffer): string[] {
   const numbering = textOfPart(archive, 'word/numbering.xml');
   if (numbering === '') return [];
@@ -46,12 +46,12 @@ function levelsOf(list: string): Map<string, Level> {
   );
 }
 
-/** From tag to tag. */
+/** From start tag to end tag. */
 function elementsOf(xml: string, name: string): string[] {
   return xml.match(new RegExp(`<(\\w+:)${name}(?=[\\s>])[^]*?</\\1${name}>`, 'g')) ?? [];
 }
 
-/** The first attribute or element of that name with a value. */
+/** The first attribute or element with this name and a value. */
 function valueOf(xml: string, name: string): string | undefined {
   const [, attribute, value] = new RegExp(`:${name}="([^"]*)"|:${name}\\s+\\w+:val="([^"]*)"`).exec(xml) ?? [];
   return attribute ?? value;

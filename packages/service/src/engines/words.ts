@@ -1,11 +1,11 @@
 import { fewOf } from './conversion';
 
-/** Whether the words of a text are in another, whatever has become of lines, hyphens, ligatures and signs in between. */
+/** Finds words of a text in another one, regardless of line breaks, hyphens, ligatures and signs in between. */
 
-/** Letters that a PDF gives back as they were written. Those of other scripts are set in another order, or in pieces. */
+/** Letters that a PDF returns as they were written. It returns those of other scripts reordered or in pieces. */
 const word =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]|[\p{N}\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Armenian}]+/gu;
-/** What is longer is looked for in pieces: it stands on several lines, or pages. */
+/** Longer words are searched in pieces, because they span lines or pages. */
 const piece = /.{1,10}/gu;
 const longestWord = 40;
 
@@ -14,14 +14,13 @@ export function hasWords(text: string): boolean {
 }
 
 const arabic = '[\\u0621-\\u064a\\u0671-\\u06d3]';
-/** What stretches the words of a line: a PDF may give it back as the digit of its glyph. */
+/** Stretches Arabic words to justify a line; a PDF may return it as the digit of its glyph. */
 const stretch = new RegExp(`\\u0640|(?<=${arabic})1+(?=${arabic})`, 'g');
 
-/** In capitals, without accents. */
 function wordsIn(text: string): string[] {
   const plain = text
     .normalize('NFKD')
-    // The iota below a Greek letter is a letter of its own beside a capital.
+    // A Greek iota subscript becomes a separate letter in capitals.
     .replaceAll('\u0345', '\u03b9')
     .replace(/\p{M}|\u00ad|\u200b/gu, '')
     .toUpperCase()
@@ -31,7 +30,7 @@ function wordsIn(text: string): string[] {
   return words.flatMap((each) => (each.length > longestWord ? (each.match(piece) ?? []) : [each]));
 }
 
-/** As words are compared: a PDF gives back the two letters of a ligature of lam and alef in either order. */
+/** As words are compared: a PDF returns the letters of a lam-alef ligature in either order. */
 function comparable(each: string): string {
   return each.replace(/[\u0627\u0644\u0671]{2,}/g, (letters) => Array.from(letters).sort().join(''));
 }
@@ -40,10 +39,10 @@ function addTo(counts: Map<string, number>, each: string): void {
   counts.set(each, (counts.get(each) ?? 0) + 1);
 }
 
-/** More words are not taken apart, which costs time. */
+/** More words are not searched in parts, which is slow. */
 const mostTakenApart = 300;
 
-/** The words of a text that the pages of another do not have, or not as often; in capitals, without accents. */
+/** The words that a text has more often than the pages; in capitals, without accents. */
 export function lostWords(text: string, ...pages: readonly string[]): string[] {
   const [names, wanted, there] = [new Map<string, string>(), new Map<string, number>(), new Map<string, number>()];
   for (const name of wordsIn(text)) {
@@ -56,7 +55,7 @@ export function lostWords(text: string, ...pages: readonly string[]): string[] {
   const lacking = Array.from(wanted, ([each, times]) => ({ each, times: times - (there.get(each) ?? 0) }));
   const lost = lacking.filter(({ times }) => times > 0);
   if (lost.length === 0) return [];
-  // A word that the text has as often as the pages stands for itself, and holds no other: the 1000 of a year no 100.
+  // Only surplus words of the pages can contain others: the 1000 of a year is no 100.
   const spareOf = (each: string) => (there.get(each) ?? 0) - (wanted.get(each) ?? 0);
   const spare = read.filter((each) => spareOf(each) > 0);
   const run = spare.join('');
@@ -69,13 +68,13 @@ export function lostWords(text: string, ...pages: readonly string[]): string[] {
   return lost.flatMap(({ each, times }) => Array.from({ length: times }, () => names.get(each) ?? each));
 }
 
-/** As a page may give a word back: as it was written; from right to left; or there with its digits before its letters. */
+/** As a page may return a word: as it was written, from right to left, or there with its digits before its letters. */
 function asSet(each: string): string[] {
   const parts = each.match(/\p{N}+|\P{N}+/gu) ?? [];
   return [each, Array.from(each).reverse().join(''), parts.reverse().join('')];
 }
 
-/** How often, up to `times`, a word stands in the letters of those that are spare, which break off or run together where lines end. */
+/** How often, up to `times`, a word is in the run of spare words, which break or join at line ends; marks these letters as taken. */
 function takeWhole(run: string, isTaken: Uint8Array, { each, times }: { each: string; times: number }): number {
   let found = 0;
   for (const way of asSet(each)) {
@@ -89,7 +88,7 @@ function takeWhole(run: string, isTaken: Uint8Array, { each, times }: { each: st
   return found;
 }
 
-/** How often there is what no word was found in, of spare words and of their pieces. */
+/** Counts of the spare words, and of their remaining pieces, in which no word was found. */
 function leftOf(spare: readonly string[], isTaken: Uint8Array, spareOf: (each: string) => number): Map<string, number> {
   const left = new Map<string, number>();
   let at = 0;
@@ -103,10 +102,10 @@ function leftOf(spare: readonly string[], isTaken: Uint8Array, spareOf: (each: s
   return left;
 }
 
-/** Narrow cells break a word into more; each of them costs time. */
+/** Narrow cells break words into more parts, but each part costs time. */
 const mostParts = 5;
 
-/** Whether what is left can be what a word was split into at the end of a line or a page, whatever stands in between; it is left no longer. */
+/** Whether the remaining pieces can be a word that was split at the end of lines or pages; if so, they are used up. */
 function takeApart(left: Map<string, number>, whole: string, parts = mostParts): boolean {
   if (whole === '' || parts === 0) return whole === '';
   for (let length = whole.length; length > 0; length -= 1) {

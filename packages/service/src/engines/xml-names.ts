@@ -1,9 +1,9 @@
 import { editParts } from './archive';
 
-/** XML of office programs under the names that readers look for: other programs write other prefixes, or UTF-16. */
+/** Gives the XML of office programs the prefixes that readers expect: other programs write other prefixes, or UTF-16. */
 
 const declared = 'urn:oasis:names:tc:opendocument:xmlns:';
-/** What a namespace ends with, below what is the same of all, and its usual prefix. */
+/** End of each namespace, without the common beginnings, and its usual prefix. */
 const usualPrefixes: ReadonlyMap<string, string> = new Map(
   `wordprocessingml/main=w presentationml/main=p drawingml/main=a drawingml/picture=pic drawingml/chart=c drawingml/diagram=dgm
   drawingml/wordprocessingDrawing=wp officeDocument/relationships=r officeDocument/math=m markup-compatibility/=mc
@@ -26,7 +26,7 @@ const tag =
 const attribute = /([\w:.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')/g;
 const declaration = /\sxmlns(?::([\w.-]+))?\s*=\s*["']([^"']*)["']/g;
 
-/** The same archive if its names are the usual ones. */
+/** Returns the same archive if all names are the usual ones. */
 export function withUsualNames(archive: Buffer): Buffer {
   return editParts(archive, /\.xml$/, (xml) => {
     const all = xml.replace(/^(<\?xml[^>]*encoding\s*=\s*["'])utf-16(?=["'])/i, '$1UTF-8');

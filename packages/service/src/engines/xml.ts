@@ -8,7 +8,7 @@ export function decodeXml(text: string): string {
   });
 }
 
-/** Value of an attribute in a tag, still escaped; `name` with its prefix. */
+/** Value of an attribute in a tag, still escaped; `name` includes the prefix. */
 export function attributeOf(tag: string, name: string): string | undefined {
   return new RegExp(`\\s${name}="([^"]*)"`).exec(tag)?.[1];
 }

@@ -7,8 +7,8 @@ import { errorJson } from '../tasks/answer';
 import type { AnswerFault, Faults, FaultyApp } from './faults';
 
 /**
- * Where faults happen: after admission and before the task, or at the answer, when the task has run. A request that admission
- * refuses meets none.
+ * Injects faults after admission and before the task, or into the answer, when the task has run. A request that admission refuses meets
+ * none.
  */
 export function addFaultHooks(
   server: FastifyInstance,
@@ -28,7 +28,7 @@ export function addFaultHooks(
     }
     const { delayMs, answer } = faults.rules.ofRequest({ app, ...asked });
     void waitFor(delayMs, request).then((isThere) => {
-      // Nobody waits for the answer any more, so the task does not run either.
+      // If the client is gone, the task does not run either.
       if (isThere) begin(request, reply, { answer, done });
     });
   });
@@ -60,7 +60,7 @@ export function addFaultHooks(
   }
 }
 
-/** Resolves to false when the connection was closed meanwhile. */
+/** Resolves to false if the connection was closed meanwhile. */
 async function waitFor(delayMs: number, { raw }: FastifyRequest): Promise<boolean> {
   if (delayMs === 0) return true;
   const closed = new AbortController();
@@ -80,7 +80,7 @@ async function waitFor(delayMs: number, { raw }: FastifyRequest): Promise<boolea
 function refuseAsTooMany(reply: FastifyReply, retryAfter: string | undefined): TaskError {
   void reply.header('x-ratelimit-remaining', 0);
   if (retryAfter !== undefined) void reply.header('retry-after', retryAfter);
-  // In the document both have the same value; where RETRY-AFTER is nonsense, the window's own stays.
+  // In the document both have the same value; if RETRY-AFTER is nonsense, the window's own value stays.
   if (retryAfter !== undefined && /^\d+$/.test(retryAfter)) void reply.header('x-ratelimit-reset', retryAfter);
   return new TaskError('TOO_MANY_REQUESTS', { subject: retryAfter ?? 'some' });
 }
@@ -100,7 +100,7 @@ function alterAnswer(
   return errorJson(new TaskError('INTERNAL_SERVER_ERROR'));
 }
 
-/** What a gateway in front of a service answers with. */
+/** The answer of a gateway in front of a service. */
 function setHtml(reply: FastifyReply, status: number): string {
   void reply.code(status).header('content-type', 'text/html; charset=utf-8');
   return `<!DOCTYPE html>\n<html><head><title>${status}</title></head><body><h1>The gateway answers ${status}</h1></body></html>\n`;
@@ -108,12 +108,12 @@ function setHtml(reply: FastifyReply, status: number): string {
 
 type CutFault = Extract<AnswerFault, { kind: 'cut' }>;
 
-/** What a route answers with: JSON as text, or the stream of a file. */
+/** Answer of a route: JSON as text, or the stream of a file. */
 type AnswerPayload = string | Readable;
 
 const slowTickMs = 100;
 
-/** Closes the connection instead of answering, after the headers, or after half of the body. The reply must not be used afterwards. */
+/** Closes the connection before the answer, after its headers, or after half of its body. The reply must not be used afterwards. */
 function cutAnswer(reply: FastifyReply, payload: AnswerPayload, at: CutFault['at']): void {
   const { raw } = reply;
   const { socket } = raw;
@@ -133,7 +133,7 @@ function cutAnswer(reply: FastifyReply, payload: AnswerPayload, at: CutFault['at
   const bytes = at === 'mid_body' ? Math.floor(length / 2) : 0;
   void writeFirst(raw, payload, bytes).finally(() => {
     discardPayload();
-    // What was written goes out before the connection closes.
+    // Flushes what was written before the connection closes.
     socket.destroySoon();
   });
 }
@@ -149,7 +149,7 @@ async function writeFirst(raw: FastifyReply['raw'], payload: AnswerPayload, byte
   }
 }
 
-/** The same bytes, at this rate. */
+/** The same bytes, throttled to this rate. */
 function slowDown(payload: Readable, bytesPerSecond: number): Readable {
   const pieceBytes = Math.max(1, Math.floor((bytesPerSecond * slowTickMs) / 1_000));
   const gone = new AbortController();

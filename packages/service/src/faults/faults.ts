@@ -13,14 +13,14 @@ const positive = z.int('must be a whole number, 1 or more').min(1, 'must be 1 or
 const milliseconds = z.number('must be a number of milliseconds').positive('must be more than 0');
 const when = z.enum(['before', 'after'], 'must be "before" or "after": whether the task has run');
 
-/** What every fault has: which app it concerns, by name or App ID, and how often it happens. */
+/** Keys of every fault: which app it concerns, by name or App ID, and how often it happens. */
 const anyFault = {
   app: z.string('must be the name or the App ID of an app').min(1).optional(),
   /** Only the first N times. Default: every time. */
   first: positive.optional(),
 };
 
-/** Faults of requests; without `endpoint` and `class` they concern every endpoint. */
+/** Keys of request faults; without `endpoint` and `class` they concern every endpoint. */
 const requestFault = {
   ...anyFault,
   endpoint: z.enum(taskPaths, `must be one of ${taskPaths.join(', ')}`).optional(),
@@ -38,7 +38,7 @@ const kinds = [
   }),
   z.strictObject({
     kind: z.literal('rate_limit'),
-    /** Sent as it is, valid or not; without it the header is missing. */
+    /** Sent as is, valid or not; if it is not set, the header is missing. */
     retry_after: z
       .string('must be a text, for example "2"')
       .regex(/^[\x20-\x7e]*$/, 'must be a text that a header can carry')
@@ -58,7 +58,7 @@ const kinds = [
   z.strictObject({ kind: z.literal('callback_late'), ms: milliseconds, ...anyFault }),
   z.strictObject({
     kind: z.literal('callback_duplicate'),
-    /** How often it is sent in all. */
+    /** Total number of deliveries. */
     copies: z.int('must be a whole number, 2 or more').min(2, 'must be 2 or more'),
     ...anyFault,
   }),
@@ -80,7 +80,7 @@ export type FaultsOptions = z.input<typeof faultsSchema>;
 type FaultsValues = z.output<typeof faultsSchema>;
 type Fault = FaultsValues['faults'][number];
 
-/** Which fault meets which request or callback: the same order of them gives the same faults. */
+/** Decides which fault meets which request or callback; the same order of them gives the same faults. */
 
 type FaultOf<Kind extends Fault['kind']> = Extract<Fault, { kind: Kind }>;
 
@@ -90,7 +90,7 @@ export type AnswerFault = FaultOf<'error' | 'html' | 'rate_limit' | 'cut' | 'slo
 /** The app that a request or a callback belongs to. */
 export type FaultyApp = Pick<Account, 'name' | 'appId'>;
 
-/** The slow download concerns the one endpoint that answers with a file. */
+/** The only endpoint that answers with a file. */
 const fileEndpoint = 'download/url/get';
 
 export class FaultRules {
@@ -105,7 +105,7 @@ export class FaultRules {
   }
 
   /**
-   * Counts the request for every fault that concerns it. Delays add up; of the faults of the answer the first one counts.
+   * Counts the request for every fault that concerns it. Delays add up; of the faults of the answer the first one applies.
    * @param request.endpoint as `v1/convert/file`.
    */
   ofRequest(request: { app: FaultyApp; endpoint: string; rateClass: EndpointClass }) {
@@ -126,8 +126,8 @@ export class FaultRules {
   }
 
   /**
-   * Counts the callback for every fault that concerns it: to be asked once for all attempts of its delivery. The delay is that before
-   * the first one, `copies` how often it is delivered.
+   * Counts the callback for every fault that concerns it; to be called once per callback, not per attempt. The delay precedes the first
+   * attempt; `copies` is the number of deliveries.
    */
   ofCallback(app: FaultyApp): { lost: boolean; delayMs: number; copies: number } {
     let [lost, delayMs, copies] = [false, 0, 1];
@@ -148,7 +148,6 @@ export class FaultRules {
   }
 }
 
-/** Whether a fault names this app, if it names any. */
 function concernsApp({ app }: Pick<Fault, 'app'>, { name, appId }: FaultyApp): boolean {
   return app === undefined || app === name || app.toLowerCase() === appId.toLowerCase();
 }
@@ -158,7 +157,7 @@ function isCallbackFault(fault: Fault): fault is FaultOf<'callback_lost' | 'call
 }
 
 interface FaultsSource {
-  /** Instead of a file. */
+  /** Used instead of a file. */
   options: FaultsOptions | undefined;
   file: string;
   /** The file was named explicitly, so it must exist. */
@@ -168,7 +167,7 @@ interface FaultsSource {
   log: Log;
 }
 
-/** Faults that are injected on purpose, to rehearse what clients do about them. Without a file and without options: none. */
+/** Deliberate faults, for rehearsing how clients react. Without a file and without options: none. */
 export class Faults {
   readonly file: WatchedFile;
 
@@ -190,7 +189,7 @@ export class Faults {
     return this.state.rules;
   }
 
-  /** Says in one line that this service fails on purpose, if it does. */
+  /** Logs that this service fails on purpose, if it does. */
   announce(): void {
     if (this.rules.isOn) this.source.log(`FAULTS ARE ON: this service fails on purpose, ${this.state.summary}`);
   }
@@ -210,7 +209,7 @@ export class Faults {
   }
 }
 
-/** What the source says now; `before` if that has not changed. */
+/** Loads the faults of the source; returns `before` if they have not changed. */
 async function load(source: FaultsSource, before?: { text: string; rules: FaultRules; summary: string }) {
   const { options, file, required } = source;
   const text = options ? JSON.stringify(options) : await readSettingsFile(file, { kind: 'faults', required });
@@ -220,7 +219,7 @@ async function load(source: FaultsSource, before?: { text: string; rules: FaultR
   const values = options ? checkSections(options, { origin, schema }) : checkToml(text, { file, schema });
   requireKnownApps(values, origin, source.apps());
   const summary = `as ${origin} says: ${values.faults.map(describeFault).join('; ')}`;
-  // With the text that the rules were made from: counts continue as long as it is the same.
+  // The text stays with its rules, so that counts continue as long as it is the same.
   return { rules: new FaultRules(values), text, summary };
 }
 
@@ -233,7 +232,7 @@ function requireKnownApps({ faults }: FaultsValues, origin: string, apps: readon
   }
 }
 
-/** `latency ms=500 endpoint=convert/file first=3`. */
+/** For example `latency ms=500 endpoint=convert/file first=3`. */
 function describeFault({ kind, ...settings }: Fault): string {
   const parts = Object.entries(settings).map(([key, value]) => `${key}=${String(value)}`);
   return [kind, ...parts].join(' ');

@@ -5,7 +5,7 @@ const maxLength = 200;
 /** The last part of a name from outside, without characters that could confuse a header, a terminal or a file system. */
 export function sanitizeFileName(name: string): string {
   const last = name.split(/[/\\]/).at(-1) ?? '';
-  // Line ends, and what turns the direction of a text, among them.
+  // Includes line ends and controls of text direction.
   const clean = last.replace(/[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"<>|:*?]/gu, '_').trim();
   const tail = fileExtension(clean) === '' ? '' : clean.slice(clean.lastIndexOf('.'));
   const base = clean.slice(0, clean.length - tail.length);

@@ -13,27 +13,27 @@ import { TaskError } from '../shared/task-error';
 const partSuffix = '.part';
 
 const uuid = '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}';
-/** Names of the files that the store writes. Any other file in its folders is somebody else's, and stays. */
+/** Names of the files that the store writes. It never touches other files in its folders. */
 const ownName = new RegExp(`^${uuid}(\\.${uuid})?(\\${partSuffix})?$`);
 
-/** How often the disk is asked for its free space while an upload is written. */
+/** Number of bytes of an upload between two checks of the free disk space. */
 const freeSpaceCheckBytes = 32 * 1024 * 1024;
 
 type StorageLimits = Pick<ServiceLimits, 'maxStoredBytes' | 'minFreeBytes'>;
 
 type FileTask = Readonly<Record<'id' | 'endpoint', string>>;
 
-/** A file as it lies in the data folder. */
+/** A file in the data folder. */
 export interface KeptFile {
   readonly file: string;
-  /** The task that made it; undefined for one that is unfinished. */
+  /** The task that made it; undefined for an unfinished file. */
   readonly id: string | undefined;
   readonly modifiedAt: number;
 }
 
 /**
- * The files of the tasks, each under the id of the task that made it: no name from outside is ever a path. A file appears under
- * its id only when it is whole and on disk; until then it has a name of its own that ends in `.part`.
+ * The files of the tasks, each under the id of the task that made it: no name from outside is ever a path. A file gets this name only
+ * when it is complete and on disk; until then it has a unique name that ends in `.part`.
  */
 export class ServiceFiles {
   readonly #uploads: string;
@@ -42,7 +42,7 @@ export class ServiceFiles {
   /** Bytes of each file, including those that are being written. */
   readonly #bytes = new Map<string, number>();
   #totalBytes = 0;
-  /** Files that are being written or sent, by how many. */
+  /** Number of readers or writers of each file that is in use. */
   readonly #inUse = new Map<string, number>();
 
   constructor(dataDir: string, limits: StorageLimits) {
@@ -56,25 +56,24 @@ export class ServiceFiles {
       await makeFolder(folder, 0o700);
       if ((await lstat(folder)).isSymbolicLink())
         throw new Error(`${folder} is a link; name the folder that it leads to`);
-      // Better now than at the first upload.
+      // Fails at startup rather than at the first upload.
       await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
       for (const file of await ownFiles(folder)) this.#count(file, (await lstat(file)).size);
     }
   }
 
-  /** Bytes of all files. */
   get totalBytes(): number {
     return this.#totalBytes;
   }
 
-  /** Where the file that a task made lies; undefined for tasks that make none. */
+  /** Path of the file that a task made; undefined for tasks that make none. */
   pathOf({ id, endpoint }: FileTask): string | undefined {
     if (isTaskOf({ endpoint }, endpoints.uploadFile)) return path.join(this.#uploads, id);
     if (isTaskOf({ endpoint }, endpoints.convertFile)) return path.join(this.#outputs, id);
     return undefined;
   }
 
-  /** A new name for an unfinished output, to be published or discarded. */
+  /** A new name for an unfinished output, which must be published or discarded. */
   newOutputPart(id: string): string {
     const part = path.join(this.#outputs, `${id}.${randomUUID()}${partSuffix}`);
     this.#hold(part);
@@ -82,8 +81,8 @@ export class ServiceFiles {
   }
 
   /**
-   * Writes a stream to disk without giving it its id yet. Nothing is left behind when the stream breaks or there is no room;
-   * when `expectedBytes` have none, nothing is written at all.
+   * Writes a stream to disk under a temporary name. Leaves nothing behind if the stream breaks or there is no room, and writes nothing at
+   * all if there is no room for `expectedBytes`.
    */
   async receive(
     stream: AsyncIterable<Buffer>,
@@ -117,27 +116,27 @@ export class ServiceFiles {
     }
   }
 
-  /** @returns where the upload lies now. */
+  /** @returns the new path of the upload. */
   async keepUpload(part: string, id: string): Promise<string> {
     return this.#publish(part, path.join(this.#uploads, id));
   }
 
-  /** Throws a TaskError, and keeps nothing, when there is no room for the output. */
+  /** @throws TaskError, and keeps nothing, if there is no room for the output. */
   async keepOutput(part: string, id: string): Promise<void> {
     this.#grow(part, (await stat(part)).size);
-    // It is on the disk already.
+    // The output is on the disk already.
     await this.#requireRoom(0);
     await this.#publish(part, path.join(this.#outputs, id));
   }
 
-  /** Removes a file, and what was counted for it. */
+  /** Removes a file and what was counted for it. */
   async discard(file: string): Promise<void> {
     await rm(file, { force: true });
     this.#count(file, 0);
     this.#inUse.delete(file);
   }
 
-  /** The path of the file that a task made. @throws TaskError when it is not there. */
+  /** The path of the file that a task made. @throws TaskError if it is missing. */
   async requireFile(task: FileTask): Promise<string> {
     const file = this.pathOf(task);
     const entry = file === undefined ? undefined : await stat(file).catch(() => undefined);
@@ -145,7 +144,7 @@ export class ServiceFiles {
     throw missingFile(task);
   }
 
-  /** A stream of the file that a task made, which stays until the stream is closed. @throws TaskError when it is not there. */
+  /** A stream of the file that a task made; the file is kept until the stream is closed. @throws TaskError if it is missing. */
   async read(task: FileTask): Promise<ReadStream> {
     const file = await this.requireFile(task);
     const release = this.#hold(file);
@@ -198,13 +197,13 @@ export class ServiceFiles {
     else this.#bytes.set(file, bytes);
   }
 
-  /** Counts bytes that are about to be written; throws when they are too many. */
+  /** Counts bytes that are about to be written. @throws TaskError if they are too many. */
   #grow(file: string, bytes: number): void {
     this.#requireUnder(this.#totalBytes + bytes);
     this.#count(file, (this.#bytes.get(file) ?? 0) + bytes);
   }
 
-  /** Throws unless so many bytes more have room, in the limit and on the disk. */
+  /** @throws TaskError unless this many more bytes fit into the limit and on the disk. */
   async #requireRoom(bytes: number): Promise<void> {
     this.#requireUnder(this.#totalBytes + bytes);
     const { bavail, bsize } = await statfs(this.#uploads);
@@ -220,9 +219,7 @@ async function ownFiles(folder: string): Promise<string[]> {
   return (await readdir(folder)).filter((name) => ownName.test(name)).map((name) => path.join(folder, name));
 }
 
-/**
- * A data folder that somebody has named by mistake: it holds a folder of a name that the service uses, and no database of it.
- */
+/** Refuses a data folder that was named by mistake: it has files in a folder that the service uses, but no database of it. */
 export async function refuseForeignFolder(dataDir: string): Promise<void> {
   const names = await readdir(dataDir);
   if (names.includes('service.db')) return;
@@ -235,13 +232,13 @@ export async function refuseForeignFolder(dataDir: string): Promise<void> {
   }
 }
 
-/** That the file of a task is not there; the message names its state. */
+/** The error for a missing file of a task; its message names the state of the file. */
 export function missingFile(task: { endpoint: string }): TaskError {
   const state = isTaskOf(task, endpoints.uploadFile) ? 'uploaded' : 'converted';
   return new TaskError('FILE_NOT_EXISTS', { subject: state });
 }
 
-/** The document has no code for a full service. This one makes clients try again later, when files have expired. */
+/** The document has no code for a full service. This one makes clients retry later, when files have expired. */
 function outOfSpace(): TaskError {
   return new TaskError('INTERNAL_SERVER_ERROR', { message: outOfSpaceMessage });
 }

@@ -7,15 +7,15 @@ import { TaskError } from '../shared/task-error';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** What a route is to admission: its endpoint, as `v1/convert/file`. */
+    /** Endpoint of the route, as `v1/convert/file`, and its class, for admission. */
     asked?: { readonly endpoint: string; readonly rateClass: EndpointClass };
   }
 }
 
 /**
- * Authentication and rate limits. Who has no token is refused before a body is read, so that an anonymous upload never touches the
- * disk; an app is refused when its field `data` has been read, which says how to answer, and before a file is. An app has a window for
- * each class of endpoints, unknown paths are of the class `info`; an anonymous address has one for everything.
+ * Authentication and rate limits. A request without a valid token is refused before its body is read, so that an anonymous upload never
+ * touches the disk. An app is refused after its field `data` was read, which says how to answer, but before a file is. An app has a
+ * window per class of endpoints (unknown paths: `info`); an anonymous address has one for everything.
  */
 export class Admission {
   readonly #apps = new RateLimiter();
@@ -24,7 +24,7 @@ export class Admission {
 
   constructor(private readonly accounts: Accounts) {}
 
-  /** Admits a request that names an app, or returns why not; either way it sets the rate-limit headers. */
+  /** Admits a request that names an app, or returns why not; sets the rate-limit headers either way. */
   admit(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -36,7 +36,7 @@ export class Admission {
     return undefined;
   }
 
-  /** Counts a request that no endpoint takes; returns an error when there were too many. */
+  /** Counts a request that matches no endpoint; returns an error if there were too many. */
   admitStray(request: FastifyRequest, reply: FastifyReply, rateClass: EndpointClass = 'info'): TaskError | undefined {
     const app = this.accounts.authenticate(request.headers.authorization);
     return app instanceof TaskError ? this.admitAnonymous(request, reply) : this.#count(app, rateClass, reply);
@@ -49,20 +49,20 @@ export class Admission {
     return refusal;
   }
 
-  /** Counts a request that belongs to no app; returns an error when its address has sent too many. */
+  /** Counts a request without an app; returns an error if its address has sent too many. */
   admitAnonymous({ ip }: FastifyRequest, reply: FastifyReply): TaskError | undefined {
     const { headers, refusal } = this.countAnonymous(ip);
     void reply.headers(headers);
     return refusal;
   }
 
-  /** The same for a request that cannot be parsed: the headers of its answer, and an error if there were too many. */
+  /** The same for a request that cannot be parsed: headers for its answer, and an error if there were too many. */
   countAnonymous(ip: string) {
     const { windowSeconds, requests: limit } = this.accounts.anonymous;
     return judge(this.#anonymous.take(ip, { limit, windowSeconds }));
   }
 
-  /** Why nothing runs for the app of a request; undefined for one without an app too. */
+  /** Why the app of a request is refused; also undefined for a request without an app. */
   refusalOf(request: FastifyRequest): TaskError | undefined {
     return this.#known.get(request)?.refusal;
   }
@@ -76,7 +76,7 @@ export class Admission {
 
 interface KnownApp {
   readonly app: Account;
-  /** Why nothing runs for it, told when it is known how to answer. */
+  /** Why the app is refused; sent once it is known how to answer. */
   readonly refusal: TaskError | undefined;
 }
 
@@ -87,7 +87,7 @@ function refusalOf({ plan, freeApp }: Account, endpoint: string): TaskError | un
     : undefined;
 }
 
-/** Every answer carries the headers of section "Limits"; RETRY-AFTER only the one that was too many. */
+/** Every answer carries the headers of section "Limits"; RETRY-AFTER only if the request was refused. */
 function judge({ limit, remaining, resetSeconds, exceeded }: ReturnType<RateLimiter['take']>) {
   const headers = {
     'x-ratelimit-limit': limit,
@@ -103,12 +103,12 @@ function judge({ limit, remaining, resetSeconds, exceeded }: ReturnType<RateLimi
 
 const maxWindows = 10_000;
 
-/** Counts requests by key. A window begins with the first request after the last one; its limit may change while it runs. */
+/** Counts requests by key. A window begins with the first request after the last one; its limit may change meanwhile. */
 export class RateLimiter {
   readonly #windows = new Map<string, { endsAt: number; used: number }>();
   readonly #now: () => number;
 
-  /** `now` in milliseconds, from a clock that is never set back. */
+  /** `now`: milliseconds from a monotonic clock. */
   constructor(now: () => number = () => performance.now()) {
     // Whole milliseconds: with fractions, a window of 2 s may be a hair longer and be reported as 3.
     this.#now = () => Math.floor(now());
@@ -138,7 +138,7 @@ export class RateLimiter {
     };
   }
 
-  /** Windows are in the order in which they began. */
+  /** Oldest first: windows are in the order in which they began. */
   #makeRoom(now: number): void {
     for (const [key, { endsAt }] of this.#windows) {
       if (endsAt > now && this.#windows.size <= maxWindows) return;

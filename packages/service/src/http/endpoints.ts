@@ -139,7 +139,7 @@ async function downloadUrl(request: Asked<'dependentTask'>, context: ServiceCont
   return context.store.insert({ ...base, status: 'completed', result: resultJson({ output }), ...file, ...times });
 }
 
-/** `v1/download/url/get`: the bytes of a converted file. They are read to their end, even when the file is removed in between. */
+/** `v1/download/url/get`: the bytes of a converted file, to their end even if the file is removed meanwhile. */
 async function downloadUrlGet(request: Asked<'dependentTask'>, context: ServiceContext): Promise<Download> {
   const link = requireSuccessful(request.data.connector, request, context, endpoints.downloadUrl);
   requireRegistered(request.app, link);
@@ -154,7 +154,7 @@ async function downloadUrlGet(request: Asked<'dependentTask'>, context: ServiceC
       'content-type': /[/+]json\b/.test(mediaType) ? 'application/octet-stream' : mediaType,
       'content-length': converted.fileSize ?? 0,
       'content-disposition': contentDisposition(converted.fileName ?? converted.id),
-      // Whatever is in the file, no browser may run it as a page of this service.
+      // No browser may run the file as a page of this service.
       'x-content-type-options': 'nosniff',
       'cache-control': 'no-store',
     },
@@ -165,7 +165,7 @@ function requireUnexpired(converted: Task): void {
   if (isExpired(converted)) throw new TaskError('DOWNLOAD_EXPIRED');
 }
 
-/** `v1/task/response`: the latest response of a task. `parameters.include` selects from it, `include` from the answer around it. */
+/** `v1/task/response`: the latest response of a task. `parameters.include` selects its items, `include` those of the answer around it. */
 function taskResponse(request: Asked<'taskResponse'>, context: ServiceContext): EndedTask {
   const { connector, parameters } = request.data;
   const output = monitoredJson(requireTask(connector, request, context), parameters.include);
@@ -180,7 +180,7 @@ function convertStatus(request: Asked<'dependentTask'>, context: ServiceContext)
   return endedTask(request, resultJson({ output }));
 }
 
-/** `v1/convert/formats`: the formats at one end; `format` narrows them to those that convert from or to it. */
+/** `v1/convert/formats`: the formats at one end; with `format`, only those that convert from or to it. */
 function convertFormats(request: Asked<'convertFormats'>, { catalog }: ServiceContext): EndedTask {
   const { sublist, format } = request.data.parameters;
   const partner = format === undefined ? undefined : requireFormat(catalog, format, 'any');

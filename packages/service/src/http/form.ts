@@ -3,7 +3,7 @@ import type { ServiceLimits } from '../shared/limits';
 import { fieldProblem, tooManyFields, tooMuchData } from '../tasks/request-data';
 import { decode, type FormPart, FormReader, type PartHead } from './multipart';
 
-/** Forms without a file are small and read whole. */
+/** Forms without a file are small, and are read as a whole. */
 
 export interface FormField {
   readonly name: string;
@@ -15,7 +15,7 @@ type FieldLimits = Pick<ServiceLimits, 'maxFormFields'>;
 
 export const multipart = 'multipart/form-data';
 
-/** Each makes fields of a form; its size is limited as that of every body. */
+/** The parsers produce the fields of a form; the general limit of bodies applies. */
 export function addFormParsers(server: FastifyInstance, limits: FieldLimits): void {
   server.removeAllContentTypeParsers();
   server.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) => {
@@ -31,14 +31,14 @@ export function addFormParsers(server: FastifyInstance, limits: FieldLimits): vo
       done(error as Error);
     }
   });
-  // Any other kind of body has no field named data, and the endpoint says so in the document's words.
+  // Other bodies have no field `data`, which the endpoint reports in the document's words.
   server.addContentTypeParser('*', (_request, payload, done) => {
     payload.resume();
     done(null, undefined);
   });
 }
 
-/** Fields of a form that is in memory as a whole: most requests are polls, which then need no stream. One too many, and the rest is not read. */
+/** Fields of a form that is in memory: most requests are polls and need no stream. Stops after one field too many. */
 export function fieldsOf(body: Buffer, contentType: string, { maxFormFields }: FieldLimits): FormField[] {
   const fields: FormField[] = [];
   const form = new FormReader(contentType).read();
@@ -55,22 +55,21 @@ export function fieldsOf(body: Buffer, contentType: string, { maxFormFields }: F
   return fields;
 }
 
-/** The content of a file does not matter here, it is refused by its name. */
+/** The content of a file does not matter, because it is refused by its name. */
 function fieldOf({ name, fileName, charset }: PartHead, bytes: Buffer): FormField {
   return fileName === undefined
     ? { name, isFile: false, value: decode(bytes, charset) }
     : { name, isFile: true, value: '' };
 }
 
-/** The text of the field `data` of a form that a content type parser has read; throws when the form holds anything else. */
+/** The text of the field `data` of a parsed form. @throws TaskError if the form holds anything else. */
 export function dataFieldOf({ body }: FastifyRequest, { maxFormFields }: FieldLimits): string {
-  // Any other kind of body is left unread, and none.
+  // A body of another kind was not parsed.
   const fields = (body ?? []) as readonly FormField[];
   if (fields.length > maxFormFields) throw tooManyFields(maxFormFields);
   return requireDataField(fields);
 }
 
-/** A part that is a field. */
 export async function readField(part: FormPart, maxBytes: number): Promise<FormField> {
   const { name, fileName, bytes } = part;
   const chunks: Buffer[] = [];

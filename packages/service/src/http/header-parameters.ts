@@ -1,12 +1,12 @@
 /** Parameters of Content-Type and Content-Disposition, in the forms that clients and proxies write. */
 
 /**
- * Only a quote or a backslash is escaped by a backslash: old browsers send whole Windows paths. There is one way to read each
- * character, or a header of backslashes would take years.
+ * A backslash escapes only a quote or a backslash, because old browsers send whole Windows paths. The pattern is unambiguous, or a header
+ * of backslashes would take years.
  */
 const parameter = /;\s*([^\s=;"]+)\s*=\s*(?:"((?:\\["\\]|\\(?!["\\])|[^"\\])*\\?)"|([^;\s]*))/g;
 
-/** By name, in lower case; of two with one name the first. */
+/** By name in lower case; the first of two with the same name. */
 export function parametersIn(header: string): ReadonlyMap<string, string> {
   const parameters = new Map<string, string>();
   parameter.lastIndex = 0;
@@ -18,13 +18,13 @@ export function parametersIn(header: string): ReadonlyMap<string, string> {
   return parameters;
 }
 
-/** The name of a file: `filename*` before `filename` (RFC 6266). Undefined when the part is no file. */
+/** The name of a file: `filename*` before `filename` (RFC 6266). Undefined if the part is not a file. */
 export function fileNameIn(parameters: ReadonlyMap<string, string>): string | undefined {
   const usual = parameters.get('filename');
   return extendedValue(parameters.get('filename*')) ?? (usual === undefined ? undefined : decodeWords(usual));
 }
 
-/** `UTF-8''Gr%C3%B6%C3%9Fe.md` (RFC 5987); undefined for what is none. */
+/** `UTF-8''Gr%C3%B6%C3%9Fe.md` (RFC 5987); undefined for any other form. */
 function extendedValue(value = ''): string | undefined {
   const [, charset, encoded = ''] = /^([\w-]+)'[^']*'(.*)$/s.exec(value) ?? [];
   if (charset === undefined) return undefined;
@@ -49,7 +49,7 @@ function decodeWords(value: string): string {
   );
 }
 
-/** A text whose letters are bytes in that character set. */
+/** Decodes a text whose letters are bytes in that character set. */
 function decodeBytes(charset: string, bytes: string): string | undefined {
   try {
     return new TextDecoder(charset, { fatal: true }).decode(Buffer.from(bytes, 'latin1'));

@@ -2,11 +2,11 @@ import { isLoopback } from 'temporal-file-conversion/network';
 import { TaskError } from '../shared/task-error';
 
 /**
- * A page of the web can give a name of its own to 127.0.0.1 and then ask this service as if it were its own (DNS rebinding); but its
- * requests still carry that name.
+ * Prevents DNS rebinding: a web page can point a name of its own at 127.0.0.1 and use this service as its own origin, but its requests
+ * still carry that name.
  */
 
-/** The refusal of a request that names another host. HTTP/1.0 needs to name none. */
+/** The refusal of a request that names another host. HTTP/1.0 need not name any. */
 export function refuseHost(host: string | undefined): TaskError | undefined {
   if (!host || isLoopback(host.replace(/:\d*$/, ''))) return undefined;
   const shown = host.replace(/[^\w.:[\]-]/g, '?').slice(0, 100);

@@ -2,29 +2,29 @@ import { messageOf } from '../shared/caught';
 import { unreadableForm } from '../tasks/request-data';
 import { fileNameIn, parametersIn } from './header-parameters';
 
-/** Reads multipart forms (RFC 7578) as they arrive: no more than a chunk is in memory. */
+/** Reads multipart forms (RFC 7578) as a stream, with at most a chunk in memory. */
 
-/** What a part says of itself. */
+/** The headers of a part. */
 export interface PartHead {
-  /** Empty when it has none. */
+  /** Empty if the part has none. */
   readonly name: string;
-  /** Name of a file; undefined for a text. */
+  /** File name; undefined for a text. */
   readonly fileName: string | undefined;
   readonly charset: string | undefined;
 }
 
 export interface FormPart extends PartHead {
-  /** Can be read once, before the next part is asked for; what is not read is left out. */
+  /** Can be read once, before the next part is requested; unread bytes are skipped. */
   readonly bytes: AsyncIterable<Buffer>;
 }
 
 const maxHeaderBytes = 16 * 1024;
 const cutOff = 'as it ends before its last boundary';
 
-/** A form as it is read, whoever has its bytes. */
+/** Parses a form whose bytes the caller supplies. */
 export class FormReader {
   private readonly delimiter: Buffer;
-  /** The first delimiter has no line before it. */
+  /** Stands for the line end that the first delimiter lacks. */
   private unread: Buffer = Buffer.from('\r\n');
 
   constructor(contentType: string) {
@@ -34,8 +34,8 @@ export class FormReader {
   }
 
   /**
-   * Of each part its head, and then its bytes; bytes before the first head are none of a part. Undefined asks for the next chunk of the
-   * form, and is answered with undefined after the last one.
+   * Yields the head of each part, and then its bytes; bytes before the first head belong to no part. Yields undefined to ask for the next
+   * chunk of the form; the caller answers with undefined after the last one.
    */
   *read(): Generator<PartHead | Buffer | undefined, void, Buffer | undefined> {
     yield* this.untilDelimiter('as it does not hold the boundary that its content type names');
@@ -61,7 +61,7 @@ export class FormReader {
     for (;;) {
       const { unread, delimiter } = this;
       const end = unread.indexOf(delimiter);
-      // The last bytes may be the beginning of a delimiter.
+      // The last bytes may be the start of a delimiter.
       const sure = end === -1 ? Math.max(0, unread.length - delimiter.length + 1) : end;
       this.unread = unread.subarray(end === -1 ? sure : sure + delimiter.length);
       if (sure > 0) yield unread.subarray(0, sure);
@@ -82,7 +82,7 @@ export class FormReader {
       ) {
         throw unreadableForm('as the headers of a part do not end');
       }
-      // A part may have no body at all, and its headers end with the line end of the next delimiter then.
+      // A part may have no body; its headers then end with the line end of the next delimiter.
       if (end !== -1 && unread.length >= end + 2 + delimiter.length) {
         this.unread = unread.subarray(next === end + 2 ? next : end + 4);
         return headersIn(decode(unread.subarray(0, end)));
@@ -104,7 +104,7 @@ export async function* readParts(chunks: AsyncIterable<Buffer>, contentType: str
     while (at !== undefined) {
       const read = at;
       if (!Buffer.isBuffer(read)) yield { ...read, bytes: bytes() };
-      // Whoever has read all of it has come to the next one.
+      // If all bytes of the part were read, `at` is the next one already.
       if (at === read) at = await next();
     }
   } finally {
@@ -123,20 +123,20 @@ export async function* readParts(chunks: AsyncIterable<Buffer>, contentType: str
   }
 }
 
-/** What is not UTF-8, nor says what it is, is taken for Latin-1. */
+/** Falls back to Latin-1 for bytes that are neither in their stated encoding nor in UTF-8. */
 export function decode(bytes: Buffer, charset = 'utf-8'): string {
   for (const label of [charset, 'utf-8']) {
     try {
       return (label === 'utf-8' ? utf8 : decoderOf(label)).decode(bytes);
     } catch {
-      // Unknown, or not so encoded.
+      // The encoding is unknown, or the bytes are not in it.
     }
   }
   return bytes.toString('latin1');
 }
 
 const decoderOf = (label: string) => new TextDecoder(label, { fatal: true, ignoreBOM: true });
-/** Nearly every field is, and to make one takes longer than to read the field. */
+/** Shared: nearly every field is UTF-8, and creating a decoder takes longer than reading a field. */
 const utf8 = decoderOf('utf-8');
 
 /** A line that begins with a blank continues the one before it. */
@@ -149,7 +149,7 @@ function headersIn(head: string): Map<string, string> {
   return headers;
 }
 
-/** RFC 7578 has no encodings; mail programs and old clients do. */
+/** RFC 7578 has no transfer encodings; mail programs and old clients use them. */
 function requirePlain(encoding: string): void {
   if (/^(7bit|8bit|binary)$/i.test(encoding)) return;
   throw unreadableForm(`as a part comes in the transfer encoding ${encoding}; send its bytes as they are`);

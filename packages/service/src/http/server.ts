@@ -37,7 +37,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   const server = fastify({
     bodyLimit: limits.maxDataBytes,
     logger: false,
-    // The body has a limit of its own: see watchBody.
+    // watchBody limits the body instead.
     requestTimeout: 0,
     http: {
       requireHostHeader: false,
@@ -70,14 +70,14 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     done();
   });
   server.setErrorHandler((error, request, reply) => {
-    // Its client has broken off a download: nothing failed, and nobody is there to be answered.
+    // The client has aborted a download: nothing failed, and nobody is there to be answered.
     if (reply.raw.destroyed && inspectError(error).code === 'ERR_STREAM_PREMATURE_CLOSE') return undefined;
     let cause = error instanceof RefusedTask ? error.cause : error;
     try {
       const known = toTaskError(error, limits);
       if (known) {
         if (cause !== undefined && cause !== error) logFailure(request, cause);
-        // Without a readable field `data`, the refusal of an app is not told as a task.
+        // Without a readable field `data`, the refusal of an app is not answered as a task.
         const refusal = known instanceof RefusedTask ? undefined : admission.refusalOf(request);
         return sendRefusal(reply, refusal ?? known, context);
       }
@@ -141,7 +141,7 @@ function pathOf(url: string): string {
   return url.split('?')[0] ?? '';
 }
 
-/** The document's error for what went wrong, or undefined when it is the service's own fault. */
+/** The document's error for a failure, or undefined if it is the service's own fault. */
 function toTaskError(error: unknown, { maxDataBytes }: ServiceLimits): TaskError | undefined {
   if (error instanceof TaskError) return error;
   const { message = '', statusCode = 500 } = inspectError(error);

@@ -17,7 +17,7 @@ import type { Task, TaskStore } from '../tasks/task-store';
 import type { Admission } from './admission';
 import { endAfterBody } from './unreadable-request';
 
-/** A request for a task, from its field `data` to its answer. */
+/** Handles a request for a task, from its field `data` to its answer. */
 
 export interface ServiceContext {
   readonly store: TaskStore;
@@ -34,7 +34,7 @@ export interface RouteOptions {
   context: ServiceContext;
 }
 
-/** The app and the endpoint of a request, with the version that it names (`v1/convert/file`). */
+/** The app and the endpoint of a request; the endpoint includes its version (`v1/convert/file`). */
 export interface Caller {
   readonly app: Account;
   readonly refusal: TaskError | undefined;
@@ -43,7 +43,7 @@ export interface Caller {
   readonly origin: () => string;
 }
 
-/** A request whose field `data` is checked and whose app is known. */
+/** A request with valid `data` and a known app. */
 export interface TaskRequest<Data> extends Caller {
   readonly data: Data;
   /** The field `data` as it was sent. */
@@ -52,15 +52,15 @@ export interface TaskRequest<Data> extends Caller {
 
 type AnyRequest = TaskRequest<AnyTaskData>;
 
-/** Bytes, which are the answer in place of the task. */
+/** A byte stream that is the answer instead of the task. */
 export interface Download {
   readonly bytes: ReadStream;
   readonly headers: Readonly<Record<string, string | number>>;
 }
 
 /**
- * A request that is refused although its data could be read. It is a task too, completed with an error, and the answer has what its
- * `include` asks for.
+ * A refused request whose data could be read. It is a task too, completed with an error, and the answer contains what its `include` asks
+ * for.
  */
 export class RefusedTask extends TaskError {
   constructor(
@@ -102,10 +102,10 @@ export function readTaskRequest<Schema extends z.ZodType<AnyTaskData>>(
   }
 }
 
-/** A task goes on after its request has ended, which was to wait for it. */
+/** The request ended before the task that it waited for; the task continues. */
 export class UnfinishedTask extends TaskError {}
 
-/** Runs a task whose data is valid; whatever goes wrong becomes a RefusedTask. */
+/** Runs a task whose data is valid; any error except UnfinishedTask becomes a RefusedTask. */
 export async function runTask<Result>(asked: AnyRequest, run: () => Result | Promise<Result>): Promise<Result> {
   try {
     const problem = callbackProblem(asked.data.callback, asked.app);
@@ -128,7 +128,7 @@ export function sendTask(
   stores: Stores,
 ): FastifyReply {
   if ('bytes' in task) {
-    // The task itself goes to its callback alone.
+    // The task itself goes only to its callback.
     keep(endedTask(request, resultJson({})), request, stores);
     return reply.headers(task.headers).send(task.bytes);
   }
@@ -142,13 +142,13 @@ export function sendRefusal(reply: FastifyReply, refusal: TaskError, stores: Sto
   return sendTask(reply, endedTask(request, resultJson({ error: refusal }), code), request, stores);
 }
 
-/** As long as any other task. Nobody can ask for one whose id was not sent, so that most polls cost no write. */
+/** Stores the task like any other, unless nobody can ask for it because its id was not sent: most polls cost no write. */
 function keep(task: EndedTask, { app, data }: AnyRequest, { store }: Stores): void {
   const callback = callbackProblem(data.callback, app) ? null : task.callback;
   if (callback !== null || data.include.includes('entity')) store.insert({ ...task, callback });
 }
 
-/** With the bare content type, which a public client compares as a whole: without a serializer Fastify adds a charset. */
+/** Sends the bare content type, which a public client compares as a whole; without a serializer Fastify would add a charset. */
 function sendJson(reply: FastifyReply, status: number, json: string): FastifyReply {
   endAfterBody(reply.request);
   return reply.code(status).type('application/json').serializer(String).send(json);
@@ -159,8 +159,8 @@ export function newTaskOf({ app, endpoint, payload, data }: AnyRequest) {
 }
 
 /**
- * A task that ends with its own request: monitoring, questions about formats, and refusals. Most requests are polls, and V8 takes a
- * microsecond for each property behind a spread.
+ * A task that ends with its own request: monitoring, questions about formats, and refusals. Spreads come last, because V8 takes a
+ * microsecond for each property behind one, and most requests are polls.
  */
 export function endedTask(request: AnyRequest, result: string, errorCode: KnownErrorCode | null = null) {
   const now = Date.now();
@@ -171,8 +171,8 @@ export function endedTask(request: AnyRequest, result: string, errorCode: KnownE
 export type EndedTask = ReturnType<typeof endedTask>;
 
 /**
- * The task that the data key `connector` names, which must have come to the endpoint `madeBy`, if that matters. Tasks of other apps
- * don't exist for the caller.
+ * The task that the data key `connector` names; with `madeBy`, it must have come to that endpoint. Tasks of other apps are invisible.
+ * @throws TaskError
  */
 export function requireTask(
   connector: string,
@@ -187,14 +187,14 @@ export function requireTask(
   return task;
 }
 
-/** The same, of a task that has succeeded, so that its output can be used. */
+/** The same for a task that has succeeded, so that its output can be used. */
 export function requireSuccessful(...named: Parameters<typeof requireTask>): Task {
   const task = requireTask(...named);
   if (task.status !== 'completed' || task.errorCode !== null) throw new TaskError('NOT_READY_DEPENDENT_TASK');
   return task;
 }
 
-/** Section "Authentication": in development only files with a registered hash may be requested, and what was made of them. */
+/** Section "Authentication": an app in development may request only files with a registered hash, and what was made of them. */
 export function requireRegistered({ registeredHashes }: Account, { fileSha256 }: Pick<Task, 'fileSha256'>): void {
   if (registeredHashes && !registeredHashes.has(fileSha256 ?? '')) throw new TaskError('ONLY_DEVELOPMENT_REQUEST');
 }

@@ -6,7 +6,7 @@ import { inspectError } from '../shared/caught';
 import { TaskError } from '../shared/task-error';
 import { errorJson, statusOf } from '../tasks/answer';
 
-/** Requests that Node cannot parse, or whose body comes too slowly, are refused in the document's shape and with its headers. */
+/** Refuses requests that Node cannot parse, or whose body is too slow, in the document's shape and with its headers. */
 
 /** Time to send the answer before the connection is cut, whatever still arrives. */
 const answerGraceMs = 500;
@@ -15,7 +15,7 @@ export function refuseConnection(
   socket: Duplex,
   { error, headers }: { error: TaskError; headers: Readonly<Record<string, string | number>> },
 ): void {
-  // Not that of a connection that is answered already.
+  // The connection may have been answered already.
   if (!socket.writable) return;
   const status = statusOf(error.code);
   const json = errorJson(error);
@@ -31,7 +31,7 @@ export function refuseConnection(
   setTimeout(() => socket.destroy(), answerGraceMs).unref();
 }
 
-/** The path of a request whose method alone cannot be read. */
+/** The path of a request if only its method is unreadable. */
 export function pathOfUnknownMethod(error: Error & { rawPacket?: unknown }): string | undefined {
   if (inspectError(error).code !== 'HPE_INVALID_METHOD' || !Buffer.isBuffer(error.rawPacket)) return undefined;
   return /^[\w!#$%&'*+.^`|~-]+ (\S+) HTTP\/1\.\d\r?\n/.exec(error.rawPacket.toString('latin1', 0, 4_096))?.[1];
@@ -47,12 +47,12 @@ export function describeUnreadable(error: Error, headersTimeoutMs: number): Task
   return new TaskError('INVALID_FIELD', { message: reasons[code] ?? other });
 }
 
-/** Far below what any real connection manages, far above what an attacker who only holds connections open would send. */
+/** Far below any real connection, and far above what an attacker sends who only holds connections open. */
 const leastBytes = 64 * 1024;
 
 /**
- * Gives up on a body that neither ends nor brings another 64 KiB within the time: `refuse` may answer, then the connection is
- * cut. A limit on the whole body would be one on the size of uploads, and one on silence alone allows a byte a minute.
+ * Gives up on a body that neither ends nor brings another 64 KiB within the timeout: `refuse` may answer, then the connection is cut. A
+ * timeout for the whole body would limit the size of uploads, and an idle timeout alone would allow a byte a minute.
  */
 export function watchBody({ raw }: FastifyRequest, bodyTimeoutMs: number, refuse: (error: TaskError) => void): void {
   const { socket } = raw;
@@ -73,8 +73,8 @@ export function watchBody({ raw }: FastifyRequest, bodyTimeoutMs: number, refuse
 }
 
 /**
- * Node ends a connection that is not kept together with its answer. A client that still sends its body then sees the connection
- * break, and no answer: the body is read to its end first.
+ * Node closes a connection that is not kept alive together with its answer. A client that still sends its body would then see a broken
+ * connection instead of the answer, so the body is read to its end first.
  */
 export function endAfterBody({ raw }: FastifyRequest): void {
   const { socket } = raw;

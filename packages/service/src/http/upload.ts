@@ -50,14 +50,14 @@ export function addUploadRoute(server: FastifyInstance, { versions, admission, c
 }
 
 /**
- * Reads an upload and keeps its file. Whatever goes wrong, no file is left that is not kept. If `data` comes before the file and is
- * invalid, or the app is refused, the file is not stored at all.
+ * Reads an upload and keeps its file. If anything goes wrong, no file is left behind. If `data` comes before the file and is invalid, or
+ * the app is refused, the file is not stored at all.
  */
 async function receiveUpload(request: FastifyRequest, caller: Caller, context: ServiceContext) {
   const { files, limits } = context;
   const { maxUploadBytes, maxFormFields } = limits;
   const receivedAt = Date.now();
-  // Unknown for a chunked body.
+  // 0 for a chunked body, whose size is unknown.
   const declared = Number(request.headers['content-length'] ?? 0);
   const limit = Math.min(caller.app.maxUploadBytes ?? maxUploadBytes, maxUploadBytes);
   const readData = (field: string) => readTaskRequest(field, { ...caller, schema: requestSchemas.uploadFile, limits });
@@ -91,20 +91,20 @@ async function receiveUpload(request: FastifyRequest, caller: Caller, context: S
     const isPlain = error instanceof TaskError && !(error instanceof RefusedTask);
     throw asked && isPlain ? new RefusedTask(error, asked) : error;
   } finally {
-    // Whatever was not read, or the next request on this connection would wait behind it for ever.
+    // Drains unread bytes, or the next request on this connection would wait behind them forever.
     request.raw.resume();
     // Already moved if it was kept.
     if (file) await files.discard(file.part);
   }
 }
 
-/** None of a form of another kind: its fields have been read already. */
+/** None for forms of another kind, whose fields have been read already. */
 async function* partsOf({ body, headers }: FastifyRequest): AsyncGenerator<FormPart> {
   if (body instanceof Readable)
     yield* readParts(body.iterator({ destroyOnReturn: false }), headers['content-type'] ?? '');
 }
 
-/** So many bytes at most. */
+/** The first bytes, up to this number; sets `isOver` if there are more. */
 async function* firstOf(all: AsyncIterable<Buffer>, upTo: { bytes: number; isOver: boolean }): AsyncGenerator<Buffer> {
   let left = upTo.bytes;
   for await (const chunk of all) {
@@ -120,7 +120,7 @@ function nameless(): TaskError {
   return fieldProblem('wrongType', 'file', `its part has no file name; send ${example}`);
 }
 
-/** Names the limit and the size in KB. The request, whose size is 0 when it does not say, is little larger than its file. */
+/** Names the limit and the size of the request (0: unknown) in KB; it is little larger than its file. */
 function tooLarge(limit: number, requestBytes: number): TaskError {
   const reason = requestBytes === 0 ? undefined : `the request has ${inKB(requestBytes)} KB`;
   return new TaskError('LIMIT_UPLOAD_SIZE', { subject: inKB(limit), reason });
@@ -130,7 +130,7 @@ function inKB(bytes: number): string {
   return String(Number((bytes / 1024).toFixed(bytes < 100 * 1024 ? 1 : 0)));
 }
 
-/** Keeps a received file as the first task of a job. Takes over the file only when it does not throw. */
+/** Keeps a received file as the first task of a job. Takes over the file only if it does not throw. */
 async function keepUpload(
   request: TaskRequest<AnyTaskData>,
   { part, size, sha256, fileName, problem, receivedAt }: ReceivedFile,

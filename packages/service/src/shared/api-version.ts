@@ -4,7 +4,7 @@ import { type Endpoint, endpoints } from 'temporal-file-conversion/contract';
 
 export const documentVersion = 'v1';
 
-/** `v1/convert/file` without its version: what the task does. */
+/** The task that an endpoint names in any version: `convert/file` of `v1/convert/file`. */
 export function taskPathOf(endpoint: string): string {
   return endpoint.slice(endpoint.indexOf('/') + 1);
 }

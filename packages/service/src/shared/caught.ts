@@ -1,8 +1,6 @@
 import { z } from 'zod';
 
-/**
- * Errors are recognised by their fields, not by `instanceof Error`: inside jest or a vm, Node's own errors come from another realm.
- */
+/** Errors are recognised by their fields, not by `instanceof`: inside jest or a vm, Node's own errors come from another realm. */
 
 const caughtSchema = z.object({
   message: z.string().optional().catch(undefined),
@@ -14,7 +12,7 @@ const caughtSchema = z.object({
 
 type Caught = z.infer<typeof caughtSchema>;
 
-/** The fields of an error that anything here reads; empty for a value that is not an error. */
+/** The fields of an error that are read here; empty for a value that is not an error. */
 export function inspectError(error: unknown): Caught {
   return caughtSchema.safeParse(error).data ?? {};
 }

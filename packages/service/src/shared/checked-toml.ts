@@ -4,13 +4,13 @@ import { readSetting } from 'temporal-file-conversion/storage';
 import type { z } from 'zod';
 import { inspectError } from './caught';
 
-/** An accounts file or a faults file that cannot be used, or not so; the message is one line that names it and the key. */
+/** An unusable accounts or faults file; the message is one line that names the file and the key. */
 export class SettingsFileError extends Error {
   override readonly name = 'SettingsFileError';
   readonly code = 'SETTINGS_FILE_INVALID';
 }
 
-/** The text of a file; none of one that is not there, unless it is `required`. @throws SettingsFileError */
+/** The text of a settings file; empty if it is missing, unless it is `required`. @throws SettingsFileError */
 export async function readSettingsFile(
   file: string,
   { kind, required }: { kind: 'accounts' | 'faults'; required: boolean },
@@ -27,7 +27,7 @@ export async function readSettingsFile(
   }
 }
 
-/** The values of a TOML file. @throws SettingsFileError with its first problem: the file, the place or the key, and what is wrong. */
+/** The values of a TOML file. @throws SettingsFileError with the first problem: the file, the place or the key, and what is wrong. */
 export function checkToml<Schema extends z.ZodType>(
   text: string,
   { file, schema }: { file: string; schema: Schema },
@@ -52,7 +52,7 @@ export function checkSections<Schema extends z.ZodType>(
   throw new SettingsFileError(`${origin}: ${describeIssue(parsed.error.issues)}`);
 }
 
-/** `apps.billing.vcredits: must be 0 or more`. */
+/** For example `apps.billing.vcredits: must be 0 or more`. */
 function describeIssue(issues: readonly z.core.$ZodIssue[]): string {
   const issue = issues[0] && deepest(issues[0]);
   if (!issue) return 'unusable';
@@ -78,7 +78,7 @@ function typeProblem(issue: z.core.$ZodIssue): string | undefined {
   return type && `must be ${type}`;
 }
 
-/** Among a union's issues, the one of the type that was meant, or else the last. A union without any has its own message. */
+/** Of a union's issues, the first of the intended type, or else the last. A union without any has its own message. */
 function deepest(issue: z.core.$ZodIssue): z.core.$ZodIssue {
   if (issue.code !== 'invalid_union') return issue;
   const complaints = issue.errors.flatMap(([first]) => first ?? []);

@@ -3,7 +3,7 @@ import type Database from 'libsql';
 import { z } from 'zod';
 import { inspectError, messageOf } from './caught';
 
-/** To be raised with every change of the schema below. */
+/** Must be raised with every change of the schema below. */
 const schemaVersion = 1;
 
 const schema = `
@@ -66,7 +66,7 @@ const busyPauseMs = 50;
 
 export type ServiceDatabase = InstanceType<typeof Database>;
 
-/** Most commands open no database. */
+/** Loaded lazily, because most commands open no database. */
 const libsql = () => require('libsql') as typeof Database;
 
 /** Opens the database file, or creates it. */
@@ -86,7 +86,7 @@ export function openDatabase(file: string): ServiceDatabase {
   }
 }
 
-/** It holds names of files and URLs of callbacks. A file that is there is left alone: to close it would end SQLite's locks on it. */
+/** Owner-only, because it holds file names and callback URLs. An existing file is not opened: closing it would end SQLite's locks on it. */
 function makeForOwner(file: string): void {
   try {
     closeSync(openSync(file, 'wx', 0o600));
@@ -100,7 +100,7 @@ export function columnOf(key: string): string {
   return key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** What a SELECT lists so that its rows have the keys of this schema. */
+/** Column list of a SELECT whose rows have the keys of this schema. */
 export function columnNames({ shape }: z.ZodObject): string {
   return Object.keys(shape)
     .map((key) => `${columnOf(key)} AS ${key}`)
@@ -115,12 +115,12 @@ function unusable(file: string, error: unknown): Error {
   });
 }
 
-/** Keeps the connections from the garbage collector: a collected connection would give up its lock. */
+/** Keeps the connections from being garbage-collected, which would release their locks. */
 const heldLocks = new Set<ServiceDatabase>();
 
 /**
- * Takes a lock file for this process alone, until the returned function is called or the process dies, however it dies.
- * Undefined when another has it.
+ * Locks a file for this process until the returned function is called or the process dies, however it dies. Undefined if another process
+ * has the lock.
  */
 export function tryLockFile(lockFile: string): (() => void) | undefined {
   const db = new (libsql())(lockFile);
@@ -149,7 +149,7 @@ export function lockDataDir(lockFile: string, dataDir: string): () => void {
   throw new Error(`Another conversion service is using ${dataDir}; stop it, or choose another data folder.`);
 }
 
-/** Unlike a transaction, this does not wait by itself for others that open the new file. */
+/** Outside a transaction SQLite does not wait for others that open the new file, so this retries. */
 function useWriteAheadLog(db: ServiceDatabase): void {
   const cell = new Int32Array(new SharedArrayBuffer(4));
   for (let tries = 0; ; tries += 1) {
@@ -163,7 +163,7 @@ function useWriteAheadLog(db: ServiceDatabase): void {
   }
 }
 
-/** Several processes may open a new file at once: one of them makes the tables, and the others find them. */
+/** Several processes may open a new file at once: one creates the tables, and the others find them. */
 function requireSchema(db: ServiceDatabase, file: string): void {
   if (versionOf(db) === schemaVersion) return;
   const create = db.transaction(() => {

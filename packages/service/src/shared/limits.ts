@@ -1,11 +1,11 @@
 import { availableParallelism } from 'node:os';
 
 /**
- * A limit of the service. What is declared here is all there is to it: the options of the service and their checks follow, and so do
- * the keys of `fileconv.toml`, their defaults and their documentation.
+ * A limit of the service. This declaration is the only one: the options of the service and their checks, the keys of `fileconv.toml`,
+ * their defaults and their documentation are derived from it.
  */
 export interface Limit {
-  /** Under `[service]` of `fileconv.toml`. A time is in seconds or in days there, as the key says, and in milliseconds as an option. */
+  /** Key under `[service]` of `fileconv.toml`. Times are in seconds or days there, as the key says, and in milliseconds as an option. */
   readonly key: string;
   /** Completes the row of the key in `docs/configuration.md`. */
   readonly description: string;
@@ -13,18 +13,18 @@ export interface Limit {
   readonly default: number;
   /** Default 1. */
   readonly least?: number;
-  /** Without it, any number; of seconds also with a fraction. */
+  /** Default: no bound; seconds may then have a fraction. */
   readonly most?: number;
-  /** What the default is, when it is not the same everywhere. */
+  /** Describes a default that differs between machines. */
   readonly absent?: string;
 }
 
 const MiB = 1024 ** 2;
 const GiB = 1024 ** 3;
 
-/** What one caller, one file or one conversion may take of the service and its machine. */
+/** What one caller, one file or one conversion may use of the service and its machine. */
 export const serviceLimits = {
-  /** Without the time that a conversion waits for an engine. */
+  /** Excludes the time that a conversion waits for an engine. */
   conversionTimeoutMs: {
     key: 'conversion_timeout_seconds',
     description: 'limit of one conversion; its process is then killed',
@@ -93,9 +93,9 @@ export const serviceLimits = {
   },
 } as const satisfies Readonly<Record<string, Limit>>;
 
-/** How callbacks are delivered. Fifteen attempts take six hours or more: the night in which somebody repairs the receiver. */
+/** Delivery of callbacks. Fifteen attempts take six hours or more: a night, until somebody repairs the receiver. */
 export const callbackLimits = {
-  /** From the name of the host to the end of the answer. */
+  /** From resolving the host name to the end of the answer. */
   timeoutMs: { key: 'callback_timeout_seconds', description: 'one attempt to deliver a callback', default: 15 },
   maxAttempts: {
     key: 'callback_max_attempts',
@@ -127,7 +127,7 @@ export type LimitKey =
 
 const longestTimer = 2 ** 31 - 1;
 
-/** The limits with their defaults. @throws Error for the first that makes no sense. */
+/** The limits with their defaults. @throws Error for the first invalid one. */
 export function checkLimits<Name extends string>(
   limits: Readonly<Record<Name, Limit>>,
   options: Readonly<Partial<Record<NoInfer<Name>, number>>>,
@@ -136,7 +136,7 @@ export function checkLimits<Name extends string>(
   return mapLimits(limits, ({ key, default: usual, ...bounds }, name) => {
     const unit = unitOf(key);
     const { [name]: value = usual * unit } = options;
-    // A program may set times that are shorter than any that a person would write down.
+    // Programs may set times shorter than any that a person would write down.
     const least = unit === 1 ? (bounds.least ?? 1) : 1;
     const mostByDefault = key.endsWith('_seconds') ? longestTimer : Number.MAX_SAFE_INTEGER;
     const most = bounds.most === undefined ? mostByDefault : bounds.most * unit;
@@ -146,7 +146,7 @@ export function checkLimits<Name extends string>(
   });
 }
 
-/** The options that these values mean, which are named and measured as in `fileconv.toml`. */
+/** Converts values with the names and units of `fileconv.toml` to options. */
 export function optionsOf<Name extends string>(
   limits: Readonly<Record<Name, Limit>>,
   valueOf: (key: string) => unknown,
@@ -162,7 +162,7 @@ function mapLimits<Name extends string>(
   return Object.fromEntries(names.map((name) => [name, map(limits[name], name)])) as Record<Name, number>;
 }
 
-/** For messages: whole MiB, or KiB, of what is not even. */
+/** For messages, in MiB, KiB or bytes. Sizes beyond 10 MiB are rounded up to whole MiB. */
 export function showBytes(bytes: number): string {
   if (bytes % MiB === 0 || bytes > 10 * MiB) return `${Math.ceil(bytes / MiB)} MiB`;
   return bytes % 1024 === 0 ? `${bytes / 1024} KiB` : `${bytes} bytes`;

@@ -1,14 +1,13 @@
 import type * as Prometheus from 'prom-client';
 import type { KnownErrorCode } from 'temporal-file-conversion/contract';
 
-/** What the service reports. */
 export type ServiceMetrics = ReturnType<typeof createServiceMetrics>;
 
 const codeOfSuccess = 'none';
 
 /** Metrics of a service in `registry`. No label holds an app, a file or anything that a caller may choose. */
 export function createServiceMetrics(registry: Prometheus.Registry) {
-  // Most services have none.
+  // Loaded lazily, because most services have no metrics.
   const { Counter, Gauge, Histogram } = require('prom-client') as typeof Prometheus;
   const registers = [registry];
   const requests = new Counter({
@@ -55,13 +54,13 @@ export function createServiceMetrics(registry: Prometheus.Registry) {
       },
     });
   return {
-    /** They are read at every scrape. */
+    /** The values are read at every scrape. */
     watch({ waiting, converting, storedBytes }: Record<'waiting' | 'converting' | 'storedBytes', () => number>): void {
       gauge('fileconv_service_conversions_waiting', 'Conversions that wait for an engine.', waiting);
       gauge('fileconv_service_conversions_running', 'Conversions that an engine works on.', converting);
       gauge('fileconv_service_stored_bytes', 'Bytes of all stored files.', storedBytes);
     },
-    /** `endpoint`: `v1/convert/file`; undefined: a path that is no endpoint. */
+    /** `endpoint`: such as `v1/convert/file`; undefined for a path that is no endpoint. */
     answered(answer: { endpoint: string | undefined; status: number; seconds: number }): void {
       const { endpoint = 'other', status, seconds } = answer;
       requests.inc({ endpoint, status: String(status) });

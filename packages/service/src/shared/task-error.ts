@@ -5,7 +5,7 @@ export class TaskError extends Error {
   override readonly name = 'TaskError';
   readonly code: KnownErrorCode;
 
-  /** `subject` fills the placeholder of the code's message, `reason` follows it; `message` replaces the whole of it. */
+  /** `subject` fills the placeholder in the code's message, `reason` follows it; `message` replaces both. */
   constructor(
     code: KnownErrorCode,
     { subject = '', reason, message }: { subject?: string; reason?: string | undefined; message?: string } = {},

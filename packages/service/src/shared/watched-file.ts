@@ -17,12 +17,11 @@ export class WatchedFile {
     this.#found = seen;
   }
 
-  /** Reads the file now. */
   reload(): Promise<boolean> {
     return this.#next(() => this.#read());
   }
 
-  /** Reads a file that has changed, unless it still changes: half of it may be a valid file without most of its tables. */
+  /** Reads a file that has changed and is no longer changing: half of it may be a valid file without most of its tables. */
   look(): Promise<void> {
     return this.#next(async () => {
       const before = this.#found;
@@ -44,7 +43,7 @@ export class WatchedFile {
   }
 }
 
-/** Changes whenever the file does; empty when there is none. */
+/** Changes whenever the file does; empty if there is none. */
 export async function fingerprint(file: string): Promise<string> {
   return stat(file, { bigint: true }).then(
     ({ mtimeNs, size, ino }) => `${mtimeNs}/${size}/${ino}`,

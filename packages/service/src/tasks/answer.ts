@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { TaskError } from '../shared/task-error';
 import type { Task } from './task-store';
 
-/** Composes "Task response body". Stored JSON is sent as the text it is, so that nothing in it can change. */
+/** Composes "Task response body". Stored JSON is sent verbatim, so that nothing in it can change. */
 
 export type AnsweredTask = Pick<Task, 'id' | 'endpoint' | 'status' | 'payload'> &
   Partial<Pick<Task, 'result' | 'errorCode' | 'vcredits' | 'createdAt' | 'startedAt' | 'completedAt'>>;
@@ -23,7 +23,7 @@ export function resultJson({ output = {}, error, warning = {} }: ResultParts): s
   return JSON.stringify({ output, error: error ? { code: error.code, message: error.message } : {}, warning });
 }
 
-/** The answer to a request, or the body of a callback: the items of its `include`, and what went wrong. */
+/** The answer to a request, or the body of a callback: the items of its `include`, and the error, if any. */
 export function responseJson(task: AnsweredTask, include: readonly IncludeItem[]): string {
   const error = task.errorCode == null ? undefined : errorIn(task.result);
   const items = itemsOf(task, include, () => unfinishedResult(include));
@@ -33,7 +33,7 @@ export function responseJson(task: AnsweredTask, include: readonly IncludeItem[]
 }
 
 /**
- * The monitored part of an answer to `task/response`. Its result is `null` until the task is completed: the public clients take
+ * The monitored part of an answer to `task/response`. Its result is `null` until the task is completed, because the public clients take
  * anything else for the end of the task, or fail.
  */
 export function monitoredJson(task: AnsweredTask, include: readonly IncludeItem[]): string {
@@ -65,7 +65,7 @@ export function formatTime(time: number): string {
   return last.text;
 }
 
-/** The times of a task are often of one second. */
+/** The times of a task often fall into one second. */
 let last = { second: NaN, text: '' };
 
 function itemsOf(task: AnsweredTask, include: readonly IncludeItem[], unfinished: () => string): string[] {
@@ -77,7 +77,7 @@ function itemsOf(task: AnsweredTask, include: readonly IncludeItem[], unfinished
   return items;
 }
 
-/** What a caller in mode async gets before the end; public clients read all three keys. */
+/** The result in mode async before the end; public clients read all three keys. */
 function unfinishedResult(include: readonly IncludeItem[]): string {
   return resultJson({ warning: include.includes('entity') ? {} : { ENTITY_NOT_INCLUDED: entityAdvice } });
 }

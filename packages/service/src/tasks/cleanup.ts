@@ -5,16 +5,16 @@ import { messageOf } from '../shared/caught';
 import type { ServiceLimits } from '../shared/limits';
 import type { TaskStore } from './task-store';
 
-/** A request that was admitted before a file expired may not have opened it yet. */
+/** A request that was admitted before the expiry may not have opened the file yet. */
 const expiryGraceMs = 60_000;
 
-/** An upload has its id for a moment before its task is in the database. */
+/** An upload has its final name for a moment before its task is in the database. */
 const orphanGraceMs = 10 * 60_000;
 
 /**
- * Removes what nobody can ask for any more: expired uploads and outputs, old tasks, and files without a task, left by a process that
- * died at the wrong moment. A file that a conversion or a download still needs stays. Cleans up once before anything else runs, and
- * then periodically, until the returned function is called.
+ * Removes what nobody can ask for any more: expired uploads and outputs, old tasks, and files without a task, left by a crash. Keeps a
+ * file that a conversion or a download still needs. Cleans up once before anything else runs, and then periodically until the returned
+ * function is called.
  */
 export async function startCleanup({
   files,
@@ -60,7 +60,7 @@ export async function startCleanup({
   }
 
   function isObsolete({ id, modifiedAt }: KeptFile, now: number, graceMs: number): boolean {
-    // This process's own unfinished files are in use, and not listed.
+    // A leftover: unfinished files of this process are in use, and not listed.
     if (id === undefined) return true;
     const task = store.findAnywhere(id);
     if (!task) return modifiedAt + graceMs <= now;

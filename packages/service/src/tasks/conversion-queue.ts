@@ -16,17 +16,17 @@ import { resultJson } from './answer';
 import { parametersOf } from './request-data';
 import type { Task, TaskStore } from './task-store';
 
-/** A conversion that was running this often when the service died is taken for the cause. */
+/** A conversion that was running this often when the service died counts as the cause. */
 const maxAttempts = 10;
 
 const retryDelayMs = 5_000;
 
-/** `broken` is the machine's fault: the same task may succeed when it is submitted again. */
+/** `broken` is the machine's fault: the same task may succeed if it is submitted again. */
 const codeOf = { failed: 'FAILED_CONVERT', broken: 'INTERNAL_SERVER_ERROR' } as const;
 
 type Ending = PoolOutcome | { status: 'failed'; message: string; code: KnownErrorCode; end?: undefined };
 
-/** A task that waits. It was tried so often, and the machine may have ended it each time: it now runs while no other does. */
+/** A waiting task. `tries`: attempts that the machine may have ended; after any, the task runs while no other does. */
 interface Turn {
   readonly id: string;
   readonly tries: number;
@@ -44,8 +44,8 @@ interface QueueOptions {
 }
 
 /**
- * The accepted conversions, first come, first served; one that is tried again comes last. The database holds the truth: a task is stored before it is queued, its
- * output is on disk before the database says completed, and what a dead process left unfinished runs again.
+ * The accepted conversions, first come, first served; a retry comes last. The database is the source of truth: a task is stored before it
+ * is queued, its output is on disk before it is marked as completed, and unfinished tasks of a dead process run again.
  */
 export class ConversionQueue {
   readonly #waiting: Turn[] = [];
@@ -56,7 +56,7 @@ export class ConversionQueue {
 
   constructor(private readonly options: QueueOptions) {}
 
-  /** Runs again what an earlier process accepted and did not complete; the number of such tasks. */
+  /** Queues the tasks that an earlier process accepted and did not complete; returns their number. */
   recover(): number {
     const unfinished = this.options.store.listUnfinished();
     for (const id of unfinished) this.enqueue(id);
@@ -77,7 +77,7 @@ export class ConversionQueue {
     return !this.#converting.has(id);
   }
 
-  /** Resolves when the task is completed, or when the queue stops before that; the database says which. */
+  /** Resolves when the task is completed, or when the queue stops before; the database says which. */
   async finished(id: string): Promise<void> {
     if (this.#stopped) return;
     await new Promise<void>((resolve) => this.#ended.once(id, resolve));
@@ -112,7 +112,7 @@ export class ConversionQueue {
     try {
       if (await this.#convert(id, tries)) return;
     } catch (error) {
-      // The disk or the database fails, which is not the conversion's fault. The task is still in the database and can wait.
+      // The disk or the database failed, not the conversion. The task is still in the database and can wait.
       try {
         this.options.store.undoAttempt(id);
       } catch {
@@ -125,7 +125,7 @@ export class ConversionQueue {
     this.#ended.emit(id);
   }
 
-  /** Whether it is queued again. */
+  /** Returns whether the task was queued again. */
   async #convert(id: string, tries: number): Promise<boolean> {
     const { store, files, log } = this.options;
     const task = store.findAnywhere(id);
@@ -199,7 +199,7 @@ export class ConversionQueue {
     const { store, metrics, accounts } = this.options;
     const completedAt = Date.now();
     const seconds = (completedAt - startedAt) / 1_000;
-    // A failed task has an output too: some public clients look at nothing else.
+    // A failed task has an output too, because some public clients look at nothing else.
     const output = { status: ending.status, duration: Math.round(seconds) };
     if (ending.status === 'successful') {
       const result = resultJson({ output: { connector: id, ...output }, warning: ending.warnings });

@@ -4,7 +4,7 @@ import { type Parameters, engineParameters } from '../engines/conversion';
 import { type ServiceLimits, showBytes } from '../shared/limits';
 import { TaskError } from '../shared/task-error';
 
-/** The one place that checks what the form field `data` carries ("Data keys"). */
+/** The only place that checks the form field `data` ("Data keys"). */
 
 const include = z.array(z.enum(includeItems));
 
@@ -36,7 +36,7 @@ export const requestSchemas = {
     connector,
     parameters: z.strictObject({ include: include.default([...includeItems]) }).prefault({}),
   }),
-  /** Tasks that take nothing but the connector of an earlier task. */
+  /** Tasks that take only the connector of an earlier task. */
   dependentTask: z.strictObject({ ...anyTask, connector, parameters: noParameters }),
   // The document requires a connector for all tasks but uploads; the public clients send none here, and it is ignored.
   convertFormats: z.strictObject({
@@ -65,12 +65,12 @@ const answeringSchema = z.object({
   callback: anyTask.callback.catch(undefined),
 }) satisfies z.ZodType<AnyTaskData>;
 
-/** Data that may not be valid, as far as it says how to answer; undefined when it is no JSON object. */
+/** Reads how to answer from data that may be invalid; undefined if it is not a JSON object. */
 export function answeringOf(data: unknown): AnyTaskData | undefined {
   return answeringSchema.safeParse(data).data;
 }
 
-/** The JSON of the field `data`, which is still to be checked. */
+/** The JSON of the field `data`, not yet checked. */
 export function parseDataField(field: string, { maxDataDepth }: Pick<ServiceLimits, 'maxDataDepth'>): unknown {
   requireShallow(field, maxDataDepth);
   try {
@@ -80,19 +80,19 @@ export function parseDataField(field: string, { maxDataDepth }: Pick<ServiceLimi
   }
 }
 
-/** Throws the document's error for the first thing that is wrong. */
+/** @throws TaskError with the document's code for the first mistake. */
 export function checkData<Schema extends z.ZodType>(data: unknown, schema: Schema): z.output<Schema> {
   const parsed = schema.safeParse(data);
   if (parsed.success) return parsed.data;
   throw dataProblem(parsed.error.issues, data);
 }
 
-/** What the stored payload of a task asked for with its data key `include`. */
+/** The data key `include` in the stored payload of a task. */
 export function includeOf(payload: string): IncludeItem[] {
   return answeringSchema.parse(JSON.parse(payload)).include;
 }
 
-/** What the stored payload of a conversion says beside its formats. */
+/** The parameters in the stored payload of a conversion, besides its formats. */
 export function parametersOf(payload: string): Parameters {
   return z.object({ parameters: engineParameters }).parse(JSON.parse(payload)).parameters;
 }
@@ -117,8 +117,8 @@ function requireShallow(json: string, maxDepth: number): void {
 }
 
 /**
- * Which code of the document says what is wrong with a request. The document names the codes and leaves open which mistake
- * gets which; this table decides it, for every endpoint alike:
+ * The error code for each kind of mistake in a request. The document names the codes and leaves open which mistake gets which; this
+ * table decides that, for every endpoint alike:
  *
  * | Mistake | Examples |
  * |---|---|
@@ -127,8 +127,8 @@ function requireShallow(json: string, maxDepth: number): void {
  * | wrongType | `data` that is JSON but no object, sent twice, or sent as a file; `file` sent as text; a number where a string belongs, in a list too; `null` |
  * | wrongValue | `app` or `connector` that is no UUID; `mode: "later"`; `include: ["everything"]`; an empty format name |
  *
- * Fields are looked at first, then data keys and parameters in the order of the schema, unknown ones last. After that come
- * the app (INVALID_CREDENTIAL), the callback, and what the endpoint itself asks for.
+ * Fields are checked first, then data keys and parameters in the order of the schema, unknown ones last; then the app
+ * (INVALID_CREDENTIAL), the callback, and the requirements of the endpoint itself.
  */
 const codes = {
   missing: {
@@ -179,7 +179,7 @@ function dataProblem(issues: readonly z.core.$ZodIssue[], data: unknown): TaskEr
 
 function mistakeOf({ code, path }: z.core.$ZodIssue, data: unknown): Mistake {
   if (code === 'invalid_type') return 'wrongType';
-  // A value that is none of those allowed: all of those are text.
+  // All allowed values are strings, so any other type is the mistake.
   const value = path.reduce<unknown>((holder, key) => valueAt(holder, String(key)), data);
   return code === 'invalid_value' && typeof value !== 'string' ? 'wrongType' : 'wrongValue';
 }
@@ -193,7 +193,7 @@ function valueAt(value: unknown, key: string): unknown {
   return Object.entries(value).find(([name]) => name === key)?.[1];
 }
 
-/** A name from outside, fit for a message: short, on one line and never empty. */
+/** Makes a name from outside fit for a message: short, on one line and never empty. */
 function printable(name: string): string {
   const shown = name.replace(/\p{C}/gu, '?');
   if (shown === '') return '(without a name)';

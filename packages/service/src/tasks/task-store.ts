@@ -30,7 +30,7 @@ export const taskSchema = z.object({
 
 export type Task = z.infer<typeof taskSchema>;
 
-/** What a caller gives; the rest of a new task is empty. */
+/** Fields that a caller sets; all others of a new task are empty. */
 export type NewTask = Pick<Task, 'id' | 'app' | 'endpoint' | 'status' | 'payload' | 'createdAt'> & Partial<Task>;
 
 type TaskCompletion = Pick<Task, 'id' | 'result' | 'errorCode' | 'fileSize' | 'expiresAt'> & { completedAt: number };
@@ -43,15 +43,15 @@ function completeTask(task: NewTask): Task {
   return { ...nothing, attempts: 0, ...task };
 }
 
-/** Clients poll the same few tasks over and over, and reading one from the database costs as much as answering. */
+/** Clients poll the same few tasks repeatedly, and reading one from the database costs as much as answering. */
 const maxRememberedTasks = 1_000;
 const maxRememberedLength = 16_384;
 
 /**
- * All tasks of all apps, with their vCredits. Every method is one transaction, committed when it returns. What was read is
- * remembered until it changes, which only this process can do: the data folder is locked.
+ * All tasks of all apps, with their vCredits. Every method is one transaction, committed when it returns. Reads are cached until they
+ * change, which only this process can do: the data folder is locked.
  *
- * A task becomes completed in `insert` or in `complete` and nowhere else: what has to happen exactly once with it belongs there.
+ * A task becomes completed in `insert` or in `complete` and nowhere else: anything that must happen exactly once with it belongs there.
  */
 export class TaskStore {
   readonly #remembered = new Map<string, Task>();
@@ -90,13 +90,13 @@ export class TaskStore {
       ),
       deleteStrayCallbacks: db.prepare('DELETE FROM callbacks WHERE task NOT IN (SELECT id FROM tasks)'),
       countSince: db.prepare(
-        // A refused request never got as far as its formats.
+        // Refused requests have no formats, and do not count.
         'SELECT count(*) AS count FROM tasks WHERE app = ? AND created_at >= ? AND output_format IS NOT NULL',
       ),
     };
   }
 
-  /** Accepts a task that may cost vCredits: they are reserved, or the task is not written and INSUFFICIENT_VCREDITS thrown. */
+  /** Accepts a task and reserves its vCredits. @throws INSUFFICIENT_VCREDITS, and writes nothing, if there are too few. */
   admit(task: NewTask, price: number): void {
     this.#transaction(() => {
       this.#write({ ...task, reserved: this.ledger.reserve(task.app, price) });
@@ -117,7 +117,7 @@ export class TaskStore {
     this.#statements.insert.run(...keys.map((key) => complete[key] ?? null));
   }
 
-  /** A task of this app; the tasks of other apps don't exist for it. */
+  /** A task of this app; tasks of other apps are invisible. */
   findOfApp(id: string, app: string): Task | undefined {
     const remembered = this.#remembered.get(id);
     if (remembered) return remembered.app === app ? remembered : undefined;
@@ -155,8 +155,7 @@ export class TaskStore {
   }
 
   /**
-   * Ends a task, charges what it reserved, or releases it if the task failed, and adds its callback. A task that has already ended
-   * stays as it is.
+   * Ends a task: charges its reservation, or releases it after a failure, and adds its callback. No-op for a task that has already ended.
    */
   complete(completion: TaskCompletion): void {
     const { id, result, errorCode, fileSize, expiresAt, completedAt } = completion;
@@ -172,12 +171,12 @@ export class TaskStore {
     this.#remembered.delete(id);
   }
 
-  /** Whether a task that is not completed works on the file of this one. */
+  /** Whether an unfinished task works on the file of this one. */
   isNeeded(id: string): boolean {
     return this.#statements.isNeeded.get(id) !== undefined;
   }
 
-  /** Deletes some tasks that were completed before one time and whose files expired before another; returns how many. */
+  /** Deletes a batch of tasks that were completed before one time and whose files expired before another; returns how many. */
   deleteCompletedBefore(completedAt: number, expiredAt: number): number {
     let deleted = 0;
     this.#transaction(() => {
@@ -234,7 +233,7 @@ export type PendingCallback = z.infer<typeof pendingSchema>;
 const deliverySchema = z.object({
   state: z.enum(['pending', 'delivered', 'failed']),
   attempts: z.number(),
-  /** Only for a pending task. */
+  /** Null unless pending. */
   nextAttemptAt: z.number().nullable(),
   endedAt: z.number().nullable(),
   problem: z.string().nullable(),
@@ -244,7 +243,7 @@ export type CallbackDelivery = z.infer<typeof deliverySchema>;
 
 /**
  * The callbacks of completed tasks and the state of their delivery. A callback is added in the transaction that completes its task, so
- * that no crash can come between the two; what is pending after a crash is delivered by the next process.
+ * that no crash can separate the two; the next process delivers callbacks that are still pending.
  */
 export class CallbackStore {
   readonly #statements;
@@ -271,19 +270,19 @@ export class CallbackStore {
     };
   }
 
-  /** Calls the listener whenever a callback is added; its transaction may not have ended then. */
+  /** Calls the listener whenever a callback is added, possibly before its transaction is committed. */
   listen(listener: () => void): void {
     this.#onAdded = listener;
   }
 
-  /** Due at once. In the transaction that completes the task. */
+  /** Due at once. Must be called in the transaction that completes the task. */
   add({ task, app, url, completedAt }: Pick<PendingCallback, 'task' | 'app' | 'url' | 'completedAt'>): void {
     const host = URL.canParse(url) ? new URL(url).host : '';
     this.#statements.add.run(task, app, url, host, completedAt, completedAt);
     this.#onAdded();
   }
 
-  /** The longest due callback that is not in progress and whose host is not in `busyHosts`. */
+  /** The longest due callback that is not in flight and whose host is not busy. */
   findDue(now: number, underWay: readonly string[], busyHosts: readonly string[]): PendingCallback | undefined {
     const row = this.#statements.due.get(now, JSON.stringify(underWay), JSON.stringify(busyHosts));
     return pendingSchema.optional().parse(row);

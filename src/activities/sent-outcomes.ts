@@ -21,16 +21,23 @@ export class SentOutcomes {
    * @throws UnknownSubmitError if another process sent the request; otherwise as the earlier attempt did.
    */
   async ofLastAttempt(attempt: ActivityAttempt): Promise<ConvertFileResult> {
-    const key = keyOf(attempt, 1);
-    const kept = this.#kept.get(key);
-    this.#kept.delete(key);
+    const [last, key] = [keyOf(attempt, 1), keyOf(attempt, 0)];
+    const kept = this.#kept.get(last);
+    this.#kept.delete(last);
     if (!kept) throw new UnknownSubmitError();
-    return kept.outcome.catch(async (error: unknown) => {
+    // For the next attempt, in case this one is lost too before it knows or can lower the fence.
+    this.#kept.set(key, kept);
+    try {
+      const result = await kept.outcome;
+      this.#kept.delete(key);
+      return result;
+    } catch (error) {
       const hasRun = kept.failure.sentUnrepeatable === true;
       if (!hasRun) await attempt.heartbeat.record({ phase: 'waiting' });
+      this.#kept.delete(key);
       if (error instanceof ApplicationFailure) throw error;
       throw hasRun ? new UnknownSubmitError() : new Error('nothing came of the last attempt.');
-    });
+    }
   }
 }
 

@@ -101,7 +101,13 @@ it('a conversion of a second is asked for no later than its policy allows', asyn
 it('how quick its formats are is not learned from a task whose submit was cut off, at a time that nobody knows', async () => {
   const maxCheckInterval = '1 minute';
   await convert('timed', { firstCheckAfter: 1_000 }, rig, 'odt');
+  // Long after the server has given the submit's attempt up, however late it does.
+  rig.stub.on('task/response', async (seen, response) => {
+    await sleep(2_000);
+    rig.stub.answerAsAlways(seen, response);
+  });
   const cutOff = await convert('cut-off', { maxCheckInterval, submitTimeout: 900 }, rig, 'odt');
+  rig.stub.asAlways('task/response');
   expect(cutOff).toMatchObject({ end: { charge: 'yes' }, steps: fourSteps });
   await convert('timed-again', { maxCheckInterval }, rig, 'odt');
   expect(checkedAfterMs(rig)[0]).toBeGreaterThan(700);

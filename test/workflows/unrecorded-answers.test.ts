@@ -124,10 +124,14 @@ describe('on a bad link to Temporal', () => {
     expect(refused['RecordActivityTaskHeartbeat']?.times).toBe(0);
   });
 
-  /** Until the server has given an attempt up, which it does after two seconds. */
-  const cut = (methods: readonly string[], refusal: Refusal = { status: 14, message: 'the link is down' }) => {
+  /** By default until the server has given an attempt up, which it does after two seconds. */
+  const cut = (
+    methods: readonly string[],
+    refusal: Refusal = { status: 14, message: 'the link is down' },
+    forMs = 3_000,
+  ) => {
     for (const method of methods) refused[method] = refusal;
-    setTimeout(() => (refusal.times = 0), 3_000);
+    setTimeout(() => (refusal.times = 0), forMs);
   };
 
   it('a fence that stands though its attempt sent nothing, and was given up, is none', async () => {
@@ -155,9 +159,9 @@ describe('on a bad link to Temporal', () => {
     await expectOneSubmit({ submitTimeout: '2 seconds' });
   });
 
-  it('a refusal of which Temporal is told too late is one: the submit is made again', async () => {
+  it('a refusal of which Temporal is told after two lost attempts is one: the submit is made again', async () => {
     through.stub.first('convert/file', (response) => {
-      cut(['RecordActivityTaskHeartbeat', 'RespondActivityTaskFailed']);
+      cut(['RecordActivityTaskHeartbeat', 'RespondActivityTaskFailed'], undefined, 5_500);
       answerError(response, 429, 'TOO_MANY_REQUESTS', { 'retry-after': '1' });
     });
     await expectOneSubmit({ submitTimeout: '2 seconds' });

@@ -168,7 +168,7 @@ it('uses an empty state folder, such as a new volume, and one named by the envir
   expect((await other.run(['service', 'apps', 'list'], { FILECONV_STATE_DIR: 'elsewhere' })).code).toBe(0);
 });
 
-it('asks to name the state folder when it cannot remember that it made one', async () => {
+it('asks to name the state folder when it has nowhere to record that it made one', async () => {
   const { run, config } = await cloned({});
   await writeFile(path.join(config, 'fileconv'), '');
   const ended = await run(['service', 'apps', 'list']);

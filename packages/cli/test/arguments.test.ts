@@ -48,7 +48,7 @@ it('accepts several formats, also in repeated options', () =>
   expect(formatNames('html,pdf', formatNames('pdf,docx'))).toEqual(['pdf', 'docx', 'html']));
 
 it.each(['1e3', '0x10', '0b11', '1.0', '+5', ' 5', '9007199254740991', '-1'])(
-  'refuses %j as a whole number',
+  'does not accept %j as a whole number',
   async (text) => {
     expect(await parse(['service', 'credits', 'add', 'main', '--', text])).toContain(
       'It must be a whole number, 0 or more.',

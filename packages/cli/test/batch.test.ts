@@ -142,7 +142,7 @@ describe('a manifest without a valid row', () => {
 });
 
 describe('files that cannot be converted do not stop the others', () => {
-  it('fails bad manifest rows by line number, converts the others and exits with 1', async () => {
+  it('fails bad manifest rows with their line numbers, converts the others and exits with 1', async () => {
     const cwd = await folderWithPictures(3);
     const rows = [
       'in/p001.png,gif,a.gif',

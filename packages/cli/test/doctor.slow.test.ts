@@ -157,7 +157,7 @@ describe('fileconv doctor', () => {
     expect(findings.at(-1)?.part).toBe('disk');
   });
 
-  it('warns that workers on several hosts do not share folders', async () => {
+  it('says that workers on several hosts are taken to have different folders', async () => {
     const ending = new AbortController();
     const { namespace } = rig.temporal.options;
     const request = { namespace, taskQueue: { name: rig.taskQueue }, identity: '1@another-host' };
@@ -217,7 +217,7 @@ describe('fileconv doctor', () => {
   });
 
   it.each(['public', 'embedded'])(
-    'sends a signed callback to the %s URL, and tells a different key from a missing receiver',
+    'sends a signed callback to the %s URL, and distinguishes a different key from a missing receiver',
     async (kind) => {
       const env = { ...healthy, ...key, FILECONV_CALLBACKS_PORT: '0' };
       const receiver = startProcess(['callbacks', '--json'], { cwd, env });

@@ -29,7 +29,6 @@ export interface Ended {
   stderr: string;
 }
 
-/** A running `fileconv` command. */
 export interface RunningCommand {
   /** Rejects on timeout. */
   readonly ended: Promise<Ended>;
@@ -45,7 +44,6 @@ export interface RunningCommand {
   end(signal?: NodeJS.Signals): Promise<Ended>;
 }
 
-/** A command in a child process. */
 export interface RunningProcess extends RunningCommand {
   readonly child: ChildProcess;
 }

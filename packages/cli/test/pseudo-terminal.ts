@@ -54,7 +54,7 @@ export async function onScreen(
 /** The lines on the screen after this output. It understands only the control sequences of our own output. */
 export const screenOf = (raw: string): string[] => drawn(raw).lines.filter((line) => line !== '');
 
-/** The line in which the cursor ends up, on both sides of the cursor, without trailing spaces. */
+/** The whole line in which the cursor ends up, without trailing spaces. */
 export function lineOfCursor(raw: string): string {
   const { lines, row } = drawn(raw);
   return lines[row]?.trimEnd() ?? '';

@@ -68,7 +68,7 @@ it.each([
   expect((await filesBelow(cwd)).filter((name) => name.endsWith('.html'))).toEqual(made);
 });
 
-it('equals batch run, except that a manifest has its formats in the rows', async () => {
+it('works with batch run too, but not for a manifest, whose rows have one format each', async () => {
   const cwd = await folderWithReport();
   await writeFile(path.join(cwd, 'b.md'), '# Other\n');
   await writeFile(path.join(cwd, 'm.csv'), 'source,output\na.md,\nb.md,html\n');

@@ -51,7 +51,7 @@ async function tellAll(stalls: readonly Stall[], { isLive }: { isLive: boolean }
 }
 
 it.each([true, false])(
-  'reports a step that keeps failing once, even after an ordinary wait (on a terminal: %s)',
+  'reports a step that keeps failing exactly once, even after an ordinary wait (on a terminal: %s)',
   async (isLive) => {
     const told = await tellAll([ordinary, ordinary, failing], { isLive });
     const because = 'Cannot write parts/000001.jsonl: the file system is read-only.';

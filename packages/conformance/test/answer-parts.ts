@@ -1,8 +1,6 @@
 import { isObject } from '../src/reply';
 import type { Alteration, Answer } from './altering-proxy';
 
-/** The parts of an answer that breaches of rules change. */
-
 /** The object under these keys, for changes in place; a new, unconnected object if there is none. */
 export function part(holder: Record<string, unknown> | undefined, ...keys: string[]): Record<string, unknown> {
   let found: unknown = holder;

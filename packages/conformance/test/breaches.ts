@@ -3,10 +3,7 @@ import { isObject } from '../src/reply';
 import type { Alteration } from './altering-proxy';
 import { errorOf, isEmpty, monitored, onError, part, setCode } from './answer-parts';
 
-/**
- * For each rule, an alteration that breaks it in the answers of a correct service. Each group holds independent rules, which one run
- * tests together.
- */
+/** For each rule, an alteration that breaks it in the answers of a correct service; one run tests a whole group. */
 export const together: Record<string, Record<string, Alteration>> = {
   'of requests': {
     'mode is a string: anything else is of the wrong type': (answer) => {

@@ -133,7 +133,7 @@ describe('a Temporal server with a database file', () => {
   });
 
   it.each(['project #1', 'offers?', 'a%20b', '"quoted"', "it's \\ odd"])(
-    'stays in a folder called %s, although the name has a meaning in a URI',
+    'keeps the database in a folder called %s, although the name has a meaning in a URI',
     async (name) => {
       const dbFilename = path.join(folder, name, '.fileconv/temporal.db');
       for (const isFirst of [true, false]) {

@@ -65,7 +65,7 @@ describe('messages of Temporal', () => {
     expect(lines.join('')).not.toContain('jobs');
   });
 
-  it('name the run of workflows and activities alike, and drop the task token', () => {
+  it('use one field for the run of workflows and activities, and drop the task token', () => {
     const { temporal, parsed } = openLog();
     temporal.info('x', { workflowRunId: 'r', taskToken: 'who has it may complete the activity', attempt: 1 });
     const [line] = parsed();

@@ -72,7 +72,7 @@ describe('vCredits', () => {
   });
 });
 
-it('development accepts files with a registered hash, and refuses everything older', async () => {
+it('development mode accepts files with a registered hash, and refuses results from before', async () => {
   await configure('[apps.test.prices]\n"*" = 0');
   const early = await client.upload('dot.png', tinyPng);
   const { output } = await client.post('convert/file', { connector: early, parameters: { output: 'webp' } });
@@ -113,7 +113,7 @@ describe('limits', () => {
     expect(other.error.code).toBe('NOT_VALID_EXTENSION');
   });
 
-  it('include a file that was removed meanwhile', async () => {
+  it('report a deleted file as FILE_NOT_EXISTS', async () => {
     await configure('[apps.test.prices]\n"*" = 0');
     const connector = await client.upload('dot.png', tinyPng);
     await rm(path.join(running.dataDir, 'uploads', connector));

@@ -27,7 +27,7 @@ async function startConversion(
   return running.client.startConversion(connector, 'webp', { callback: `${receiver.url}done?key=s3cret`, ...data });
 }
 
-/** The literal task/response answer about a task. */
+/** The `output` of task/response for a task, as literal text. */
 async function monitored(connector: string, include: readonly string[]): Promise<string> {
   const data = JSON.stringify({ app: running.client.app.appId, connector, parameters: { include } });
   const answer = await running.client.send('task/response', { body: new URLSearchParams({ data }) });

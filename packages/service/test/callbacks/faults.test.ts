@@ -2,8 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startTestService, tinyPng } from '../support';
 import { createCallbackApp, endedDelivery, type Receiver, startReceiver } from './receiver';
 
-/** Deliberate callback faults. */
-
 let receiver: Receiver;
 let running: Awaited<ReturnType<typeof startTestService>> | undefined;
 

@@ -29,7 +29,6 @@ export interface Receiver {
 
 export const answerOk: Answer = (response) => void response.writeHead(204).end();
 
-/** An HTTP server for callbacks. */
 export async function startReceiver(
   answer: Answer = answerOk,
   { host = '127.0.0.1', port = 0 }: { host?: string; port?: number } = {},

@@ -47,7 +47,7 @@ describe('the warnings about printed pages', () => {
     },
   );
 
-  it('count lost cells inside a print area as lost, and cells outside as not printed', async () => {
+  it('count missing cells of the print area as lost, and cells outside as not printed', async () => {
     const rows = `<row r="1">${inline('A1', 'Lost')}${inline('B1', 'Kept')}${inline('C1', 'Outside')}</row><row r="2">${inline('A2', 'Below')}</row>`;
     const after =
       '<definedNames><definedName name="_xlnm.Print_Area" localSheetId="0">\'A, b\'!$A$1:$B$1</definedName></definedNames>';

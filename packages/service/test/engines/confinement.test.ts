@@ -24,7 +24,7 @@ const here = confinements()
   .filter((each) => each !== none)
   .map((each) => [each.name, each] as const);
 
-it('can reach the network without confinement, which makes the tests below meaningful', async () =>
+it('a program reaches the network without confinement, so the tests below are meaningful', async () =>
   expect(await connects(none)).toBe(true));
 
 describe.each(here)('a conversion in %s', (name, confinement) => {

@@ -70,7 +70,7 @@ describe('a conversion process that something kills', () => {
   });
 });
 
-it('repeats a conversion that timed out once, and succeeds if only the machine was slow', async () => {
+it('retries a timed-out conversion once, which succeeds if only the machine was slow', async () => {
   const { client, logged, stop } = await startTestService({ conversionConcurrency: 1, conversionTimeoutMs: 10_000 });
   const small = { name: 'small.png', data: hugePng(10) };
   await client.convert(small, 'avif');

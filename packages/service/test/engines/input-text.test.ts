@@ -94,7 +94,7 @@ describe('the lines of a text', () => {
   });
 });
 
-describe('a file that is not text', () => {
+describe('binary input', () => {
   /** Deterministic noise with an even distribution. */
   function noise(count: number): Buffer {
     let state = 1;

@@ -68,7 +68,7 @@ describe('Markdown', () => {
     expect(html).toContain('<msup>');
   });
 
-  it('loses nothing of an e-mail address in a PDF', async () => {
+  it('gives no false warning about a mailto link in a PDF', async () => {
     const data = 'Write to <mailto:someone@example.org>.';
     expect((await client.convertToBytes({ name: 'a.md', data }, 'pdf')).warning).toEqual({});
   });

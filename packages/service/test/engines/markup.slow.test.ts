@@ -217,7 +217,7 @@ it('reads RTF with circular style definitions', async () => {
   );
 });
 
-it('RTF from LibreOffice does not get the format of the last character style', async () => {
+it('does not apply the last character style to RTF from LibreOffice', async () => {
   const styles = String.raw`{\stylesheet{\s0\snext0 Normal;}{\*\cs7\snext7\loch\super\b Footnote Anchor;}}`;
   const rtf = String.raw`{\rtf1${styles}\pard\plain \s0 Kept {\b bold}\par}`;
   const { bytes } = await running.client.convertToBytes({ name: 'a.rtf', data: rtf }, 'md');

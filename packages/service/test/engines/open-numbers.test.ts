@@ -35,4 +35,4 @@ it.each([
     '<text:list/>' + list('fourth', item('', ' text:start-value="4"'), item()),
     [],
   ],
-])('are lost %s', (_title, body, lost) => expect(numbersOf(body)).toEqual(lost));
+])('numbers are lost %s', (_title, body, lost) => expect(numbersOf(body)).toEqual(lost));

@@ -3,7 +3,7 @@ import { convertPdf } from '../../src/engines/pdf-reader';
 import { requestOf } from './requests';
 import { commented, printed, unknownLetters, unseenText } from './pdfs';
 
-/** Content of a PDF made here that nobody can read. */
+/** Unreadable content of a PDF that was made here. */
 
 describe('a PDF made here', () => {
   it('loses words outside its pages, and clipped words', async () =>

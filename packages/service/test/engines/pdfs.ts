@@ -64,7 +64,6 @@ const word = (text: string, y: number) => `BT /F1 12 Tf 50 ${y} Td (${text}) Tj 
 export const unseenText = (): Buffer =>
   pageOf(`${word('Seen', 705)} ${word('Below', -30)} q 50 600 200 1 re W n ${word('Clipped', 580)} Q`);
 
-/** A page with one line of text. */
 export const printed = (line: string): Buffer => pageOf(word(line, 705));
 
 /** A page of characters without a Unicode mapping, followed by a line of text. */

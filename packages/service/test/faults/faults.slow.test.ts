@@ -68,7 +68,7 @@ describe('a fault of a request', () => {
   it.each([
     ['before', untouched],
     ['after', charged],
-  ] as const)('error %s the task decides whether a task and a charge exist', async (when, expected) => {
+  ] as const)('error %s the task answers 500 with the matching task and charge', async (when, expected) => {
     const running = await startFaulty([{ kind: 'error', when, endpoint: 'convert/file' }]);
     const answer = await convertRaw(running.client);
     expect(answer.status).toBe(500);

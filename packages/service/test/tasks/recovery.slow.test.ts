@@ -53,7 +53,7 @@ it('after kill -9, repeats running and waiting conversions, keeps finished ones,
   await service.close();
 });
 
-it('after kill -9, ends the running conversion at once', async () => {
+it('a service killed with kill -9 leaves no conversion process running', async () => {
   const { url, kill, pid: parent = 0 } = await spawnService({ dataDir, apps: [testApp.app] });
   const client = new TestClient(url, testApp);
   await client.startConversion(await client.upload('slow.png', hugePng(11_000)), 'avif');

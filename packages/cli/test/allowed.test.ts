@@ -5,7 +5,7 @@ import { appKeys, doorOf, keysOfSection } from '../src/config/schema';
 import { readStackRecord } from '../src/stack/stack-record';
 import { fileconv, filesBelow, folderWith, hostOf, newFolder } from './fileconv';
 
-/** A folder of a clone, and its user's own configuration. */
+/** A cloned folder, and a configuration folder of the user. */
 async function cloned(files: Readonly<Record<string, string>>) {
   const [cwd, config] = [await folderWith(files), await newFolder()];
   const own = { XDG_CONFIG_HOME: config, AWS_SECRET: 'secret', TEMPORAL_API_KEY: 'secret' };
@@ -42,7 +42,7 @@ it.each([
   ['notify.url', '[notify]\nurl = "https://evil.example/a"', 'https://evil.example/a'],
   ['https.allowed_hosts', '[https]\nallowed_hosts = ["10.0.0.0/8", "b"]', '10.0.0.0/8, b'],
 ])(
-  'a configuration that lies in a folder opens nothing until it is allowed, by value: %s',
+  'asks before a configuration file found in the folder may set %s, and again when the value changes',
   async (key, toml, value) => {
     const { cwd, run } = await cloned({ 'fileconv.toml': `${toml}\n`, 'a.md': '# A\n' });
     const file = path.join(cwd, 'fileconv.toml');
@@ -61,7 +61,7 @@ it.each([
   },
 );
 
-it('one that somebody has named, values of the environment, and this machine need no allowance', async () => {
+it('needs no permission for a named file, for environment variables or for local addresses', async () => {
   const { cwd, open } = await cloned({ 'fileconv.toml': `${profile} = "https://evil.example"\n` });
   const file = path.join(cwd, 'fileconv.toml');
   await expect(open()).rejects.toThrow('apps.a.base_url');
@@ -74,7 +74,7 @@ it('one that somebody has named, values of the environment, and this machine nee
   await expect(open()).resolves.toBeDefined();
 });
 
-it('a path leads out of the folder by its dots, as an absolute one, and by a link that is on its way', async () => {
+it('treats a path as leaving the folder if it is absolute, uses .. or follows a link', async () => {
   const { cwd, open } = await cloned({ 'keys/a.key': '' });
   await symlink(await newFolder(), path.join(cwd, 'link'));
   const problemOf = async (toml: string) => {
@@ -93,7 +93,7 @@ it('a path leads out of the folder by its dots, as an absolute one, and by a lin
   ).toBeUndefined();
 });
 
-it('every key that could open something is one of those', () => {
+it('asks for every key except those known to be harmless', () => {
   const all = [...keysOfSection].flatMap(([section, keys]) => keys.map((key) => `${section}.${key}`));
   const harmless = [...all, ...appKeys.map((key) => `apps.NAME.${key}`)].filter((key) => doorOf(key) === undefined);
   const isNumber = /_(seconds|bytes|attempts|days|depth|fields|concurrency|activities|resubmissions)$|\.port$/;
@@ -107,7 +107,7 @@ it('every key that could open something is one of those', () => {
 const stateLine = (folder: string) =>
   `error: Nothing was done: ${folder} was not made here: it may have come with the folder, and holds jobs that would run. Look at it, and if you trust it: fileconv config allow\n`;
 
-it('a state folder that came with a clone is not touched until it is allowed', async () => {
+it('leaves a state folder that came with a clone untouched until it is allowed', async () => {
   const { cwd, run } = await cloned({ 'a.md': '# A\n', '.fileconv/temporal.db': 'jobs', '.fileconv/stack.json': '{}' });
   const folder = path.join(cwd, '.fileconv');
   for (const args of commands)
@@ -121,7 +121,7 @@ it('a state folder that came with a clone is not touched until it is allowed', a
   expect((await run(['service', 'apps', 'list'])).code).toBe(0);
 });
 
-it('nor is one whose links would carry logs and files elsewhere: it is not even allowed', async () => {
+it('never allows a state folder with links that would send logs or files elsewhere', async () => {
   const { cwd, run } = await cloned({ '.fileconv/temporal.db': '' });
   const elsewhere = await newFolder();
   await writeFile(path.join(elsewhere, '.bashrc'), 'mine');
@@ -144,7 +144,7 @@ it('nor is one whose links would carry logs and files elsewhere: it is not even 
   expect(await filesBelow(elsewhere)).toEqual(['.bashrc', 'invoice']);
 });
 
-it('a state folder that was made here is known again, also once it has moved; a copy of it is not', async () => {
+it('recognizes its own state folder, also after it was moved, but not a copy of it', async () => {
   const { cwd, run } = await cloned({});
   expect((await run(['service', 'apps', 'add', 'billing'])).code).toBe(0);
   expect((await stat(path.join(cwd, '.fileconv'))).mode & 0o777).toBe(0o700);
@@ -160,7 +160,7 @@ it('a state folder that was made here is known again, also once it has moved; a 
   expect((await run(['service', 'apps', 'list'])).stdout).toContain('billing');
 });
 
-it('one that is empty, as a mounted volume is at first, or that the environment names, is used', async () => {
+it('uses an empty state folder, such as a new volume, and one named by the environment', async () => {
   const { cwd, run } = await cloned({});
   await mkdir(path.join(cwd, '.fileconv'));
   expect((await run(['service', 'apps', 'list'])).code).toBe(0);
@@ -168,7 +168,7 @@ it('one that is empty, as a mounted volume is at first, or that the environment 
   expect((await other.run(['service', 'apps', 'list'], { FILECONV_STATE_DIR: 'elsewhere' })).code).toBe(0);
 });
 
-it('where nothing can be remembered, it says to name the folder', async () => {
+it('asks to name the state folder when it has nowhere to record that it made one', async () => {
   const { run, config } = await cloned({});
   await writeFile(path.join(config, 'fileconv'), '');
   const ended = await run(['service', 'apps', 'list']);
@@ -177,7 +177,7 @@ it('where nothing can be remembered, it says to name the folder', async () => {
   expect(ended.stderr).toContain('export FILECONV_STATE_DIR=PATH');
 });
 
-it('a record of a stack is believed without a link of it that leads to another machine', async () => {
+it('drops a URL of another machine from the stack record', async () => {
   const state = await newFolder();
   const record = {
     pid: process.pid,

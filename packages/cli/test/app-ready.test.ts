@@ -11,7 +11,7 @@ const app = 'app-command';
 
 describe.each(['with', 'without'])('fileconv app ready in a namespace %s search attributes', (attributes) => {
   let rig: ConversionRig;
-  // Of its own: batches of other tests that are not listed by an app would be told, and counted, too.
+  // A namespace of our own: jobs of other tests would be signalled and counted too.
   let namespace: string;
 
   beforeAll(async () => {
@@ -34,7 +34,7 @@ describe.each(['with', 'without'])('fileconv app ready in a namespace %s search 
     return fileconv(args, { cwd: await newFolder(), env });
   }
 
-  it('lets the jobs of a batch continue whose account was refused, and says how many there were', async () => {
+  it('resumes the jobs parked because the account was refused, and prints how many', async () => {
     rig.stub.refuse = () => 'FREE_PLAN_DISALLOWED';
     const patient = { ...quickPolicies, retryMaximumInterval: '1 hour' };
     const plan = await planRun(rig.folder, 5, { request: { policies: patient } });
@@ -75,7 +75,7 @@ describe.each(['with', 'without'])('fileconv app ready in a namespace %s search 
   });
 
   if (attributes === 'with') {
-    it('refuses an app that nobody knows: a misspelt name would look like nothing to do', async () => {
+    it('refuses an unknown app, because a typo would look like "nothing to do"', async () => {
       const { code, stdout, stderr } = await run('app', 'ready', '--app', 'apps-command');
       expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
       expect(stderr).toContain('There is no app profile called "apps-command" here, and no job of such an app.');

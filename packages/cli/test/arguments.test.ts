@@ -25,12 +25,12 @@ it.each([
   [['convert', 'a.md', '', '--to', 'pdf'], "argument 'file'"],
   [['convert', 'a.md', '--to', 'pdf', '--app', ''], "option '--app <name>'"],
   [['job', 'list', '--batch='], "option '--batch <id>'"],
-])('%j is wrong usage: %s is empty', async (args, what) => {
+])('%j is a usage error: %s is empty', async (args, what) => {
   expect(await parse(args)).toBe(`CommanderError: error: ${what} is empty`);
   expect(await parse(args.map((each) => each.replace(/^$|=$/, '$&x')))).toBe('runs');
 });
 
-it('the default of an option may be given', async () => {
+it('accepts the default of an option', async () => {
   const schedule = ['schedule', 'create', '--every', '1h', '--from', 'in', '--to', 'pdf', '--out', 'out'];
   expect(await parse([...schedule, '--when-done', 'keep', '--when-failed', 'keep'])).toBe('runs');
 });
@@ -40,21 +40,24 @@ it.each([
   [['batch', 'run', '--to', 'pdf', '--files-from', 'a', '--files-from', 'b']],
   [['schedule', 'create', '--to', 'pdf', '--out', 'out', '--from', 'a', '--from', 'b']],
   [['schedule', 'create', '--out', 'out', '--from', 'a', '--to', 'pdf', '--to', 'html']],
-])('%j is wrong usage: one of the two would go unnoticed', async (args) => {
+])('%j is a usage error: one of the two values would be lost', async (args) => {
   expect(await parse(args)).toContain('It is given twice.');
 });
 
-it('formats may be named one by one', () =>
+it('accepts several formats, also in repeated options', () =>
   expect(formatNames('html,pdf', formatNames('pdf,docx'))).toEqual(['pdf', 'docx', 'html']));
 
-it.each(['1e3', '0x10', '0b11', '1.0', '+5', ' 5', '9007199254740991', '-1'])('%j is no whole number', async (text) => {
-  expect(await parse(['service', 'credits', 'add', 'main', '--', text])).toContain(
-    'It must be a whole number, 0 or more.',
-  );
-  expect(await parse(['service', 'credits', 'add', 'main', '--', '5'])).toBe('runs');
-});
+it.each(['1e3', '0x10', '0b11', '1.0', '+5', ' 5', '9007199254740991', '-1'])(
+  'does not accept %j as a whole number',
+  async (text) => {
+    expect(await parse(['service', 'credits', 'add', 'main', '--', text])).toContain(
+      'It must be a whole number, 0 or more.',
+    );
+    expect(await parse(['service', 'credits', 'add', 'main', '--', '5'])).toBe('runs');
+  },
+);
 
-it('a day begins at midnight in UTC, where the times of the tables are', () => {
+it('starts "today" at midnight UTC, like the times in the tables', () => {
   const before = new Date().toISOString().slice(0, 10);
   const today = pointInTime('today').toISOString();
   expect([`${before}T00:00:00.000Z`, `${new Date().toISOString().slice(0, 10)}T00:00:00.000Z`]).toContain(today);

@@ -8,7 +8,7 @@ import { fileconvProcess as fileconv, filesBelow, linesOf, newFolder, parseJson,
 import { stackOfAllTests } from './running-stack';
 import { noisyPng } from './samples';
 
-/** Acceptance: bad input is told in one clear line, with exit code 2 or 1, and leaves nothing half-written. */
+/** Acceptance: bad input gives one clear line and exit code 1, 2 or 3, and leaves no partial files. */
 
 const stack = stackOfAllTests();
 
@@ -24,19 +24,19 @@ function errorLines(ended: Ended): string[] {
   return linesOf(ended.stderr);
 }
 
-describe('bad input is one clear line on stderr, an exit code, and nothing else:', () => {
+describe('bad input gives one clear line on stderr, an exit code, and nothing else:', () => {
   for (const { line, prepare, env, exitCode, code, says, needsStack, skip } of badInputs) {
     const reason = skip ? ` (skipped: ${skip})` : '';
     (skip ? it.skip : it)(`${line}: ${says.source}${reason}`, async () => {
       const args = line.split(' ');
       const folder = await folderWith(prepare);
       const before = await filesBelow(folder);
-      // Without the stack's folder a command that looked for a stack would start one, and say so.
+      // Without the stack's state folder, a command that looks for a stack would start one and print so.
       const options = { cwd: folder, env: { ...(needsStack ? stack.env : {}), ...env?.(stack) } };
 
       const isFirst = badInputs.find((other) => other.code === code)?.says === says;
       const plain = await fileconv(args, options);
-      // After it: beside it, it would join its job.
+      // One after the other: in parallel, the second command would join the job of the first.
       const json = isFirst ? await fileconv([...args, '--json'], options) : undefined;
 
       expect(errorLines(plain)).toHaveLength(1);
@@ -44,7 +44,7 @@ describe('bad input is one clear line on stderr, an exit code, and nothing else:
       expect(plain.stderr.replace(/^error: /, '').trimEnd()).toMatch(says);
       expect(plain).toMatchObject({ code: exitCode, stdout: '' });
       expect(await filesBelow(folder)).toEqual(before);
-      // The document is made of the same failure in one place: once for each code is enough.
+      // One place builds the document of every failure, so one check for each code is enough.
       if (!json) return;
       expect(json.code).toBe(exitCode);
       expect(errorLines(json)).toEqual(errorLines(plain));
@@ -57,14 +57,14 @@ describe('bad input is one clear line on stderr, an exit code, and nothing else:
   }
 });
 
-it('says what there is when nothing is asked for', async () => {
+it('prints the help when no command is named', async () => {
   const ended = await fileconv([], { cwd: await newFolder() });
   expect(ended.code).toBe(2);
   expect(linesOf(ended.stderr)).toEqual(['error: no command was named. See: fileconv --help']);
   expect(ended.stdout).toContain('Usage: fileconv');
 });
 
-describe('a disk that is full', () => {
+describe('a full disk', () => {
   let folder: string;
   let isMounted = false;
   beforeAll(async () => {
@@ -78,7 +78,7 @@ describe('a disk that is full', () => {
     if (isMounted) spawnSync('umount', [path.join(folder, 'small')]);
   });
 
-  it('is waited out for as long as a job may park, and then one clear line and exit code 1 without a part of the file', async () => {
+  it('parks the job until its deadline, then prints one clear line, exits with 1 and leaves no partial file', async () => {
     if (!isMounted) return;
     const args = ['convert', 'big.png', '--to', 'tiff', '--out', 'small'];
     const ended = await fileconv(args, { cwd: folder, env: { ...stack.env, FILECONV_POLICIES_PARKED_DEADLINE: '3s' } });
@@ -89,11 +89,11 @@ describe('a disk that is full', () => {
     expect(await filesBelow(path.join(folder, 'small'))).toEqual([]);
   });
 
-  it('is what `up` tells, whatever fails on it first', async () => {
+  it('is named by `up`, whichever write fails first', async () => {
     if (!isMounted) return;
     const env = { FILECONV_STATE_DIR: path.join(folder, 'small/state') };
     for (const args of [['up'], ['up', '--detach']]) {
-      // What it leaves free is too little for a log.
+      // The remaining space is too small for a log.
       await writeFile(path.join(folder, 'small/other'), Buffer.alloc(64 * 1024)).catch(() => undefined);
       const ended = await fileconv(args, { cwd: folder, env });
       expect(ended).toMatchObject({ code: 1, stdout: '' });
@@ -104,7 +104,7 @@ describe('a disk that is full', () => {
   });
 });
 
-it('a file in the place of the state folder is one clear line', async () => {
+it('prints one clear line when the state folder is a file', async () => {
   const folder = await newFolder();
   const env = { FILECONV_STATE_DIR: path.join(folder, 'state') };
   await writeFile(env.FILECONV_STATE_DIR, '');
@@ -117,14 +117,14 @@ it('a file in the place of the state folder is one clear line', async () => {
   }
 });
 
-it('a folder that is read-only is one clear line, in every command that keeps state', async () => {
+it('prints one clear line in a read-only folder, for every command that keeps state', async () => {
   if (!permissionsHold) return;
   const folder = await folderWith(undefined);
   const out = await newFolder();
   await chmod(folder, 0o555);
   const commands = [['up'], ['service'], ['worker'], ['convert', 'good.md', '--to', 'html', '--out', out]];
   for (const args of commands) {
-    // A worker asks first for a Temporal.
+    // A worker looks for Temporal first.
     const env: Record<string, string> = args[0] === 'worker' ? { TEMPORAL_ADDRESS: testTemporalAddress() } : {};
     const ended = await fileconv(args, { cwd: folder, env });
     expect(linesOf(ended.stderr).map((line) => line.replaceAll(folder, 'FOLDER'))).toEqual([

@@ -4,7 +4,7 @@ import { permissionsHold } from './fileconv';
 import type { RunningStack } from './running-stack';
 import { noisyPng } from './samples';
 
-/** One way in which a command can be typed wrong, or meet something that it can't use. */
+/** One way to mistype a command, or to give it input that it cannot use. */
 export interface BadInput extends Circumstances {
   line: string;
   /** The line on stderr, without `error: `. */
@@ -14,10 +14,10 @@ export interface BadInput extends Circumstances {
 }
 
 interface Circumstances {
-  /** Besides `good.md`, which is in every folder. */
+  /** Creates further files; every folder already has `good.md`. */
   prepare?: (folder: string) => Promise<unknown>;
   env?: (stack: RunningStack) => Record<string, string>;
-  /** Else it is found out before any stack is looked for. */
+  /** Unset if the mistake is found before the command looks for a stack. */
   needsStack?: true;
   skip?: string | false;
 }
@@ -165,7 +165,7 @@ export const badInputs = [
       { env: () => appAt('http://127.0.0.1:1', someToken) },
     ],
   ]),
-  // It is something else.
+  // The address belongs to another kind of server.
   ...all(1, 'SERVICE_UNUSABLE', [
     [
       'convert good.md --to html --app mine',

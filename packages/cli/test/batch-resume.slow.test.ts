@@ -1,7 +1,7 @@
 import { convertedPictures, countConvertRequests, folderWithPictures, writePicture } from './batch-pictures';
 import { fileconv, linesOf, startProcess } from './fileconv';
 
-it('batch run whose stack ended with it, typed again after three sources changed, converts those and the rest, and pays for nothing twice', async () => {
+it('batch run typed again after its stack ended converts the rest and the three changed sources, and pays for nothing twice', async () => {
   const total = 30;
   const args = ['batch', 'run', 'in', '--to', 'gif', '--out', 'out', '--name', 'pictures', '--window', '8'];
   const cwd = await folderWithPictures(total);
@@ -17,7 +17,7 @@ it('batch run whose stack ended with it, typed again after three sources changed
   for (const n of converted.slice(0, 3)) await writePicture(cwd, n, 1);
 
   const again = await fileconv(args, { cwd });
-  // Between the two stands progress, when a job that lost its callback waits for the next poll.
+  // Progress lines may stand between the two, if a job lost its callback and waits for the next poll.
   const lines = linesOf(again.stderr);
   expect(lines[1]).toBe(
     'Batch pictures is running already, as it was started: watching it. What is left or has changed is converted afterwards, as this command says.',

@@ -5,7 +5,7 @@ import { startTemporalProxy, type Refusal } from '../../../test/support/temporal
 import { folderWithPictures } from './batch-pictures';
 import { fileconv, linesOf } from './fileconv';
 
-/** What a command says when Temporal's answer to the start of its batch says no, or is lost. */
+/** What `batch run` prints when Temporal refuses the start of the batch, or its answer is lost. */
 
 async function startThrough(name: string, refusal: Refusal) {
   const proxy = await startTemporalProxy(testTemporalAddress(), { StartWorkflowExecution: refusal });
@@ -19,7 +19,7 @@ async function startThrough(name: string, refusal: Refusal) {
   }
 }
 
-it('it does not know whether the batch was started when the answer was lost, and the batch goes on', async () => {
+it('says that the start is uncertain when the answer was lost, and the batch goes on', async () => {
   const name = `lost-${Date.now()}`;
   const { ended, hasRun } = await startThrough(name, { status: 4, message: 'deadline exceeded', isPassedOn: true });
   expect(ended.code).toBe(3);
@@ -34,7 +34,7 @@ it('it does not know whether the batch was started when the answer was lost, and
   await client.connection.close();
 });
 
-it('it leaves no run behind when Temporal has refused the start', async () => {
+it('leaves no run behind when Temporal refused the start', async () => {
   const name = `refused-${Date.now()}`;
   const { ended, hasRun } = await startThrough(name, { status: 7, message: 'not for you' });
   expect(ended.code).toBe(3);

@@ -19,7 +19,7 @@ const uploads = async () => {
   return [...stdout.matchAll(/v1\/upload\/file/g)].length;
 };
 
-it('--unconvertible skip leaves out what the service does not convert, tells so, and counts it apart', async () => {
+it('--unconvertible skip leaves out pairs the service cannot convert, warns, and counts them separately', async () => {
   const batch = await folderWith('a.md', 'b.csv', 'c.png');
   const before = await uploads();
   const ended = await batch('run', '.', '--to', 'epub', '--name', 'skipping', '--unconvertible', 'skip', '--json');
@@ -33,7 +33,7 @@ it('--unconvertible skip leaves out what the service does not convert, tells so,
   expect((await batch('report', 'skipping')).stdout).toContain('1 skipped: the service does not convert them.');
 });
 
-it('--unconvertible skip is a success also when nothing is left to convert', async () => {
+it('--unconvertible skip exits with 0 even if nothing is left to convert', async () => {
   const batch = await folderWith('c.png');
   const ended = await batch('run', '.', '--to', 'epub', '--name', 'nothing', '--unconvertible', 'skip');
   expect(ended.code).toBe(0);

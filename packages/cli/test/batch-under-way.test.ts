@@ -8,7 +8,7 @@ import { convertedPictures, folderWithPictures, writePicture } from './batch-pic
 import { fileconv, linesOf, parseJson, startFileconv } from './fileconv';
 import { envOfRig, startRigOfCommands } from './running-stack';
 
-/** `fileconv batch` beside a batch under way, whose conversions the service does not end before they are released. */
+/** `fileconv batch` on a running batch: the service ends no conversion before `release`. */
 
 let rig: ConversionRig;
 let release: () => void;
@@ -28,7 +28,7 @@ const env = () => ({ ...envOfRig(rig), FILECONV_POLICIES_MAX_CHECK_INTERVAL: `${
 const batch = (cwd: string, ...args: string[]) => fileconv(['batch', ...args], { cwd, env: env() });
 const toGif = (name: string) => ['in', '--to', 'gif', '--out', 'out', '--name', name];
 
-/** A batch of four, one at a time, paused while the first is in flight. */
+/** A batch of four with window 1, paused while the first conversion is in flight. */
 async function pausedBatch(name: string) {
   const cwd = await folderWithPictures(4);
   const before = rig.stub.count('convert/file');
@@ -40,7 +40,7 @@ async function pausedBatch(name: string) {
   return { cwd, command };
 }
 
-it('starts nothing while it is paused, tells where it stands, and continues with another window', async () => {
+it('starts nothing while it is paused, shows its progress, and continues with a new window', async () => {
   const { cwd, command } = await pausedBatch('pausing');
   release();
   await convertedPictures(cwd, { total: 4, wanted: 1 });
@@ -73,7 +73,7 @@ it('starts nothing while it is paused, tells where it stands, and continues with
   expect(late.stderr).toBe('error: Batch pausing has ended. See: fileconv batch report pausing\n');
 });
 
-it('that is cancelled stops the jobs in flight, and --finish lets them end', async () => {
+it('cancels the jobs in flight, or lets them end with --finish', async () => {
   const stopped = await pausedBatch('cancelled');
   expect((await batch(stopped.cwd, 'cancel', 'cancelled')).code).toBe(0);
   const ended = await stopped.command.ended;
@@ -99,7 +99,7 @@ it('that is cancelled stops the jobs in flight, and --finish lets them end', asy
   ]);
 });
 
-it('that several commands wait for is followed by one run of what is left, for which the others wait', async () => {
+it('starts only one further run when several commands wait for the batch, and all wait for that run', async () => {
   const { cwd, command } = await pausedBatch('awaited');
   const waiting = [1, 2].map(() => startFileconv(['batch', 'run', ...toGif('awaited')], { cwd, env: env() }));
   for (const each of waiting) await each.until(/Batch awaited is running already/);
@@ -110,7 +110,7 @@ it('that several commands wait for is followed by one run of what is left, for w
   expect(rig.stub.count('convert/file')).toBe(5);
 });
 
-it('that somebody terminates ends each command that asks for it with 3 and what to type, which does the rest', async () => {
+it('terminated by hand: every command ends with 3 and names `batch retry`, which converts the rest', async () => {
   const { cwd, command } = await pausedBatch('terminated');
   await rig.temporal.workflow.getHandle('terminated').terminate('by hand');
   const says =
@@ -128,7 +128,7 @@ it('that somebody terminates ends each command that asks for it with 3 and what 
   expect(await convertedPictures(cwd, { total: 4, wanted: 4 })).toHaveLength(4);
 });
 
-it('can be watched and left again: Ctrl-C ends the watching with 130, and the end of the batch with its exit code', async () => {
+it('can be watched: Ctrl-C exits with 130, the end of the batch with its exit code', async () => {
   const { cwd, command } = await pausedBatch('watched');
   expect((await command.end()).code).toBe(130);
   const watching = startFileconv(['batch', 'watch', 'watched'], { cwd, env: env() });

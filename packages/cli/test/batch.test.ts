@@ -15,13 +15,13 @@ const toGif = (name: string) => ['in', '--to', 'gif', '--out', 'out', '--name', 
 const onTerminal = hasScript ? it : it.skip;
 
 describe('batch run --dry-run', () => {
-  it('tells what would be done, and does nothing', async () => {
+  it('prints the plan and changes nothing', async () => {
     const cwd = await folderWithPictures(3);
     await mkdir(path.join(cwd, 'out'));
     await writeFile(path.join(cwd, 'out/p002.gif'), 'mine');
-    // Beside the other tests' batches, prices would be known.
+    // A folder of runs for this test alone: the ledgers of other batches would give a price.
     const ended = await batch(cwd, 'run', ...toGif('dry'), '--runs', 'runs', '--dry-run');
-    // One of them would fail.
+    // The existing file would make one conversion fail.
     expect(ended).toMatchObject({ code: 1, stderr: '' });
     expect(linesOf(ended.stdout)).toEqual([
       expect.stringMatching(/^Batch dry: 3 files to convert \(\d+ B\)\.$/),
@@ -36,7 +36,7 @@ describe('batch run --dry-run', () => {
     expect((await batch(cwd, 'status', 'dry')).code).toBe(2);
   });
 
-  it('is one document with --json', async () => {
+  it('prints one document with --json', async () => {
     const cwd = await folderWithPictures(3);
     const ended = await batch(cwd, 'run', ...toGif('dry'), '--runs', 'runs', '--dry-run', '--json');
     expect(ended).toMatchObject({ code: 0, stderr: '' });
@@ -51,13 +51,13 @@ describe('batch run --dry-run', () => {
     });
   });
 
-  it('of many formats has a name of its own that is short enough', async () => {
+  it('gives a batch of many formats a short name of its own', async () => {
     const cwd = await folderWithPictures(1);
     const ended = await batch(cwd, 'run', 'in', '--to', 'gif,jpg,webp,pdf', '--dry-run', '--json');
     expect(parseJson(ended.stdout)).toMatchObject({ batch: expect.stringMatching(/^in-4-formats-\w{6}$/) as string });
   });
 
-  it('ends as the run would, also where a result is suspect or the vCredits are spent', async () => {
+  it('exits like the run would, also for a suspect result or when the vCredits are spent', async () => {
     const cwd = await folderWithPictures(1);
     const asked = [...toGif('dry'), '--runs', 'runs', '--on-existing', 'overwrite'];
     const run = (...args: string[]) => batch(cwd, 'run', ...asked, ...args);
@@ -91,7 +91,7 @@ describe('batch run --dry-run', () => {
   });
 });
 
-it('with --quiet tells what failed, and nothing of a success', async () => {
+it('--quiet prints failures only', async () => {
   const cwd = await folderWithPictures(2);
   const run = () => batch(cwd, 'run', ...toGif('quiet'), '--quiet');
   await writeFile(path.join(cwd, 'in/p002.png'), noisyPng(8).subarray(0, 60));
@@ -103,7 +103,7 @@ it('with --quiet tells what failed, and nothing of a success', async () => {
   expect(await run()).toMatchObject({ code: 0, stdout: '', stderr: '' });
 });
 
-it('--runs names another folder for the runs, which a retry in any folder finds again', async () => {
+it('--runs names another folder for the runs; a retry from any folder finds it', async () => {
   const cwd = await folderWithPictures(3);
   await writeFile(path.join(cwd, 'in/p002.png'), '');
   const ran = await batch(cwd, 'run', ...toGif('kept elsewhere'), '--runs', 'my runs');
@@ -119,13 +119,13 @@ it('--runs names another folder for the runs, which a retry in any folder finds 
   );
 });
 
-describe('a manifest none of whose rows is good', () => {
+describe('a manifest without a valid row', () => {
   async function runManifest(rows: string, ...flags: string[]) {
     const cwd = await folderWith({ 'a.md': '# A\n', 'm.csv': `source,output,destination\n${rows}` });
     return batch(cwd, 'run', 'm.csv', '--name', 'wrong', ...flags);
   }
 
-  it('is a clear error, exit code 2, and no run', async () => {
+  it('gives a clear error, exit code 2 and no run', async () => {
     const ended = await runManifest('a.md,html,\n"b.md,html,\n');
     expect(ended).toMatchObject({ code: 2, stdout: '' });
     const error = expect.stringMatching(/^error: m\.csv line 3: a quote .* never closed\./) as unknown;
@@ -133,7 +133,7 @@ describe('a manifest none of whose rows is good', () => {
     expect(existsSync(path.join(stack.stateDir, 'batches/wrong/run-0001'))).toBe(false);
   });
 
-  it('names every row that is wrong, not the first alone, and with --json in one document', async () => {
+  it('names every bad row, and with --json all in one document', async () => {
     const ended = await runManifest('a.md,,\n,html,\nb.md,html,../x\n', '--json', '--dry-run');
     expect([ended.code, linesOf(ended.stderr).length]).toEqual([2, 3]);
     const message: unknown = expect.stringMatching(/line 2, column output.*\n.*line 3, column source.*\n.*line 4/);
@@ -141,8 +141,8 @@ describe('a manifest none of whose rows is good', () => {
   });
 });
 
-describe('what can not be converted holds up nothing else', () => {
-  it('bad rows of a manifest: they fail with their lines, the others are converted, and the exit code is 1', async () => {
+describe('files that cannot be converted do not stop the others', () => {
+  it('fails bad manifest rows with their line numbers, converts the others and exits with 1', async () => {
     const cwd = await folderWithPictures(3);
     const rows = [
       'in/p001.png,gif,a.gif',
@@ -175,7 +175,7 @@ describe('what can not be converted holds up nothing else', () => {
     });
   });
 
-  it('what can not be read: the rest is converted, all tell of it, and the exit code is 1', async () => {
+  it('converts the rest when a file cannot be read; every command reports it, and the exit code is 1', async () => {
     const cwd = await folderWithPictures(1);
     await symlink('nowhere', path.join(cwd, 'in/lost.png'));
     const lost = 'in/lost.png is a symbolic link that leads nowhere. It is left out.';
@@ -199,7 +199,7 @@ describe('what can not be converted holds up nothing else', () => {
   });
 });
 
-it('a run that had nothing to do hides no report: batch report and open lead to that of the run before', async () => {
+it('batch report and open show the previous report when the last run had nothing to do', async () => {
   const cwd = await folderWithPictures(1);
   const run = () => batch(cwd, 'run', ...toGif('idle'));
   await run();
@@ -216,7 +216,7 @@ it('a run that had nothing to do hides no report: batch report and open lead to 
   for (const { stdout } of documents) expect(parseJson(stdout)).toMatchObject({ page: pathToFileURL(page).href });
 });
 
-it('--stop-after starts no more jobs after so many failures, and the rest is not tried', async () => {
+it('--stop-after starts no more jobs after that many failures', async () => {
   const cwd = await folderWithPictures(6);
   for (const n of [1, 2]) await writeFile(path.join(cwd, `in/p00${n}.png`), noisyPng(8).subarray(0, 60));
   const ended = await batch(cwd, 'run', ...toGif('stopped'), '--window', '1', '--stop-after', '1', '--json');
@@ -233,7 +233,7 @@ it.each([
   ['skip', 0, 'mine'],
   ['overwrite', 0, 'GIF8'],
   ['rename', 0, 'mine'],
-])('--on-existing %s decides about a file that no run wrote', async (what, code, kept) => {
+])('--on-existing %s applies to a file that no run wrote', async (what, code, kept) => {
   const cwd = await folderWithPictures(1);
   await mkdir(path.join(cwd, 'out'));
   await writeFile(path.join(cwd, 'out/p001.gif'), 'mine');
@@ -252,13 +252,13 @@ describe('exit codes', () => {
     ['cancel', 'none'],
     ['report', 'none'],
     ['retry', 'none'],
-  ])('%s of a batch that there is none of: 2, and which there are', async (...args) => {
+  ])('%s of an unknown batch: 2, and how to list batches', async (...args) => {
     const ended = await batch(await newFolder(), ...args);
     expect(ended).toMatchObject({ code: 2, stdout: '' });
     expect(ended.stderr).toMatch(/^error: There is no batch none\b.*fileconv batch list\n$/);
   });
 
-  it.each(['../x', 'a/b', '.hidden', 'x'.repeat(101)])('%j can be no name: 2', async (name) => {
+  it.each(['../x', 'a/b', '.hidden', 'x'.repeat(101)])('%j is not a valid name: 2', async (name) => {
     const cwd = await folderWithPictures(1);
     const answers = [await batch(cwd, 'status', name), await batch(cwd, 'run', ...toGif(name))];
     for (const ended of answers) {
@@ -267,7 +267,7 @@ describe('exit codes', () => {
     }
   });
 
-  it('nothing to convert: 2, and what was left out', async () => {
+  it('nothing to convert: 2, with the reasons', async () => {
     const cwd = await newFolder();
     await mkdir(path.join(cwd, 'in'));
     await symlink('nowhere', path.join(cwd, 'in/link.md'));
@@ -286,14 +286,14 @@ describe('exit codes', () => {
     );
   });
 
-  it('no stack runs: 3, and how to start one', async () => {
+  it('no running stack: 3, and how to start one', async () => {
     const ended = await fileconv(['batch', 'list', '--json'], { cwd: await newFolder() });
     expect(ended.code).toBe(3);
     expect(linesOf(ended.stderr)).toEqual([expect.stringMatching(/^error: No stack runs in .*fileconv up/)]);
     expect(parseJson(ended.stdout)).toMatchObject({ error: { code: 'TEMPORAL_UNREACHABLE' } });
   });
 
-  it('Ctrl-C before anything was started: 130, and no run is left behind', async () => {
+  it('Ctrl-C before the first job: 130, and no run is left behind', async () => {
     const cwd = await folderWithPictures(1);
     const command = startFileconv(['batch', 'run', ...toGif('early')], { cwd });
     await command.until(/starting one for this command/);

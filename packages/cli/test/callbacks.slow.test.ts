@@ -13,7 +13,7 @@ describe('fileconv callbacks', () => {
 
   beforeEach(async () => (folder = await mkdtemp(path.join(tmpdir(), 'fileconv-callbacks-'))));
 
-  it('makes its key, takes callbacks below the public path, and ends when it is asked to', async () => {
+  it('creates its key, accepts callbacks below the public path, and ends on SIGTERM', async () => {
     const env = {
       TEMPORAL_ADDRESS: testTemporalAddress(),
       FILECONV_CALLBACKS_PORT: '0',
@@ -40,7 +40,7 @@ describe('fileconv callbacks', () => {
   it.each([
     [{}, 1],
     [{ FILECONV_CALLBACKS_EMBEDDED_BASE_URL: 'http://127.0.0.1:8466' }, 0],
-  ])('warns that nobody calls it only if no service is asked to: %j', async (env, warnings) => {
+  ])('warns that no service will call it only if none is configured to: %j', async (env, warnings) => {
     const running = startProcess(['callbacks'], { cwd: folder, env: { ...unreachable, ...env } });
     await until('it listens', () => (running.stdout() + running.stderr()).includes('Callbacks are taken at'));
     const { stdout, stderr } = await running.end('SIGTERM');
@@ -60,7 +60,7 @@ describe('fileconv callbacks', () => {
     for (const secret of [key, callback.slice(-43)]) expect(stdout + stderr).not.toContain(secret);
   });
 
-  it('names in one line what is wrong with the key', async () => {
+  it('explains a bad key in one line', async () => {
     const variables = { FILECONV_CALLBACKS_KEY_ENV: 'HOOK_KEY', HOOK_KEY: 'short-key' };
     const ended = await fileconv(['callbacks'], { cwd: folder, env: { ...unreachable, ...variables } });
     expect(ended).toMatchObject({ code: 2, stdout: '' });
@@ -68,7 +68,7 @@ describe('fileconv callbacks', () => {
     expect(ended.stderr).not.toContain('short-key');
   });
 
-  it('ends a worker that has no key to sign with', async () => {
+  it('ends a worker that has no key for signing', async () => {
     const url = { FILECONV_CALLBACKS_PUBLIC_BASE_URL: 'https://hooks.example.com' };
     const env = { ...unreachable, ...url, FILECONV_CALLBACKS_KEY_ENV: 'HOOK_KEY' };
     const ended = await fileconv(['worker'], { cwd: folder, env });

@@ -30,7 +30,7 @@ function ask(path: string, body: unknown, headers: Record<string, string> = {}):
   });
 }
 
-it('encrypts and decrypts by the protocol of the Temporal UI', async () => {
+it('encrypts and decrypts with the protocol of the Temporal UI', async () => {
   await start();
   const encoded = (await (await ask('/encode', plain)).json()) as typeof plain;
   expect(Buffer.from(encoded.payloads[0]?.metadata['encoding'] ?? '', 'base64').toString()).toBe('binary/encrypted');
@@ -39,7 +39,7 @@ it('encrypts and decrypts by the protocol of the Temporal UI', async () => {
   expect(await (await ask('/decode', plain)).json()).toEqual(plain);
 });
 
-it('lets pages of the UI ask, with the headers that it sends, and its cookies', async () => {
+it('allows requests from pages of the UI, with its headers and cookies', async () => {
   await start();
   const preflight = await fetch(`${server.url}/decode`, {
     method: 'OPTIONS',
@@ -62,7 +62,7 @@ it('lets pages of the UI ask, with the headers that it sends, and its cookies', 
   expect(answer.headers.get('access-control-allow-origin')).toBe(ui);
 });
 
-it('refuses pages of every other origin, also under a name that points here', async () => {
+it('refuses pages of any other origin, also under a name that resolves to this machine', async () => {
   await start();
   for (const origin of ['https://evil.example', `${ui}.evil.example`, server.url, 'null']) {
     const answer = await ask('/decode', plain, { origin });
@@ -71,7 +71,7 @@ it('refuses pages of every other origin, also under a name that points here', as
   }
 });
 
-it('knows a UI of this machine by both of its names, and by no other port', async () => {
+it('accepts a local UI as localhost and 127.0.0.1, but on no other port', async () => {
   await start({ uiOrigins: () => ['http://127.0.0.1:8233'] });
   const statuses = ['http://127.0.0.1:8233', 'http://localhost:8233', 'http://localhost:8234'].map(
     async (origin) => (await ask('/decode', plain, { origin })).status,
@@ -79,7 +79,7 @@ it('knows a UI of this machine by both of its names, and by no other port', asyn
   expect(await Promise.all(statuses)).toEqual([200, 200, 403]);
 });
 
-it('answers only who knows the token, if it has one; its health check answers everybody', async () => {
+it('requires the token if one is set, except for the health check', async () => {
   await start({ token: 'codec-token-4711' });
   const statusWith = async (authorization: string) => (await ask('/decode', plain, { authorization })).status;
   expect(await statusWith('Bearer codec-token-4711')).toBe(200);
@@ -88,7 +88,7 @@ it('answers only who knows the token, if it has one; its health check answers ev
   expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
 });
 
-it('says which key is missing, to whoever asks and in its log', async () => {
+it('names the missing key in its answer and in its log', async () => {
   await start();
   const other = new EncryptionCodec(parseEncryptionKeys(`before:${randomBytes(32).toString('base64')}`));
   const written = writePayloads(await other.encode([defaultPayloadConverter.toPayload('report.docx')]));
@@ -99,7 +99,7 @@ it('says which key is missing, to whoever asks and in its log', async () => {
     /^This payload was encrypted with the key before, .* add the line that begins with "before:"/,
   );
   expect(log).toEqual([message]);
-  // Beside a payload that it can decrypt, it says so in its log alone.
+  // When it can decrypt another payload of the request, only the log names the missing key.
   const [own] = writePayloads(await codec.encode([defaultPayloadConverter.toPayload('report.docx')])).payloads;
   const page = { payloads: [...written.payloads, own] };
   expect(await (await ask('/decode', page)).json()).toEqual({ payloads: [...written.payloads, ...plain.payloads] });
@@ -111,7 +111,7 @@ it.each([
   ['no payloads', { payload: 'secret' }, 400],
   ['data that is no base64', { payloads: [{ data: 'secret!' }] }, 400],
   ['more than it takes', `{"payloads": "${'s'.repeat(33 * 1024 * 1024)}"}`, 413],
-])('refuses %s, and repeats nothing of it', async (_what, body, status) => {
+])('refuses %s and repeats none of it', async (_what, body, status) => {
   await start();
   const answer = await ask('/decode', body);
   expect(answer.status).toBe(status);
@@ -120,7 +120,7 @@ it.each([
   expect(text).not.toMatch(/secret|\bse\b|sss/);
 });
 
-it('ends although a connection of a browser sends nothing', async () => {
+it('ends although an open browser connection sends nothing', async () => {
   await start();
   const socket = connect(Number(new URL(server.url).port), '127.0.0.1').on('error', () => undefined);
   await once(socket, 'connect');

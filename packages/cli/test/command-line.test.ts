@@ -17,13 +17,13 @@ describe('help', () => {
     expect(ended.stdout).toContain(`Usage: ${['fileconv', ...command].join(' ')}`);
   });
 
-  it('tells the version', async () => {
+  it('prints the version', async () => {
     const ended = await fileconv(['--version'], { cwd: folder });
     expect(ended).toMatchObject({ code: 0, stdout: `${packageJson.version}\n`, stderr: '' });
   });
 });
 
-it('a folder that was removed while it was the current one is told in one line', () => {
+it('prints one line when the current folder was removed', () => {
   const command = 'mkdir gone && cd gone && rmdir ../gone && "$0" "$1" status';
   const options = { cwd: folder, env: commandEnv(), encoding: 'utf8' } as const;
   const ended = spawnSync('bash', ['-c', command, process.execPath, mainFile], options);
@@ -34,7 +34,7 @@ it('a folder that was removed while it was the current one is told in one line',
 it.each([
   ['Ctrl-C', linesToInterrupt, notInterrupted],
   ['Temporal that is away', needsTemporal.map(([line]) => line), needsNoTemporal],
-])('each command is tried with %s', (_what, lines, others) => {
+])('every command is tested with %s', (_what, lines, others) => {
   const covered = (name: string) => lines.some((line) => `${line} `.startsWith(`${name} `));
   expect(commandNames().filter((name) => !covered(name) && !others.test(name))).toEqual([]);
 });
@@ -43,7 +43,7 @@ it.each([
   ['no name', ['--param', '=S3cret'], 'must be written as in dpi=300'],
   ['a value that is too long', ['--param', `key=S3cret${'x'.repeat(2_000)}`], 'key must be a number'],
   ['a name twice', ['--param', 'key=S3cret', '--param', 'key=S3cret2'], 'key is given twice'],
-])('--param refuses %s in one line, which repeats nothing of the value', async (_what, args, message) => {
+])('--param refuses %s in one line without repeating the value', async (_what, args, message) => {
   const ended = await fileconv(['convert', 'a.md', '--to', 'pdf', ...args], { cwd: folder });
   expect(ended).toMatchObject({ code: 2, stdout: '' });
   expect(linesOf(ended.stderr)).toEqual([expect.stringContaining(message)]);
@@ -51,7 +51,7 @@ it.each([
 });
 
 describe('formats', () => {
-  it('lists what is read and written, without a service and without leaving anything behind', async () => {
+  it('lists readable and writable formats without a service, and leaves no files behind', async () => {
     const ended = await fileconv(['formats'], { cwd: folder });
     expect(ended).toMatchObject({ code: 0, stderr: '' });
     const lines = linesOf(ended.stdout);
@@ -70,7 +70,7 @@ describe('formats', () => {
     expect(names).not.toContain('png');
   });
 
-  it('takes a format as people write it', async () => {
+  it('accepts a format in upper case or with a dot', async () => {
     const [upper, lower] = await Promise.all([
       fileconv(['formats', '.DOCX'], { cwd: folder }),
       fileconv(['formats', 'docx'], { cwd: folder }),
@@ -78,7 +78,7 @@ describe('formats', () => {
     expect(upper).toMatchObject({ code: 0, stdout: lower.stdout });
   });
 
-  it('lists the engines with --engines: what is here, and what to run for the others', async () => {
+  it('--engines lists the engines that are installed, and how to install the others', async () => {
     const env = { FILECONV_SERVICE_ENGINES: 'typst,sharp' };
     const lines = linesOf((await fileconv(['formats', '--engines'], { cwd: folder, env })).stdout);
     expect(lines[0]).toMatch(/^ENGINE +HERE +PAIRS +WOULD ADD$/);
@@ -86,7 +86,7 @@ describe('formats', () => {
     expect(lines[2]).toMatch(/^sharp +sharp \d+\.\d+\.\d+.* \d+ +- +pictures/);
   });
 
-  it('names the engines that there are when the configuration names another', async () => {
+  it('lists the valid engines when the configuration names an unknown one', async () => {
     const ended = await fileconv(['formats'], { cwd: folder, env: { FILECONV_SERVICE_ENGINES: 'pandok' } });
     expect(ended.code).toBe(2);
     expect(ended.stderr).toMatch(
@@ -107,11 +107,11 @@ describe('formats', () => {
     ],
     [['convert', 'a.md'], "required option '--to <format>' not specified. See: fileconv convert --help"],
     [['batch', 'nonsense'], "unknown command 'nonsense'. See: fileconv batch --help"],
-  ])('names the help of the command that was typed: %j', async (args, says) => {
+  ])('points to the help of the command that was typed: %j', async (args, says) => {
     expect(await fileconv(args, { cwd: folder })).toMatchObject({ code: 2, stderr: `error: ${says}\n` });
   });
 
-  it('says that there is no such format', async () =>
+  it('refuses an unknown format', async () =>
     expect(await fileconv(['formats', 'nonsense'], { cwd: folder })).toMatchObject({
       code: 2,
       stdout: '',
@@ -140,7 +140,7 @@ describe('formats', () => {
     expect(some.outputs).toContainEqual(entry);
   });
 
-  it('survives a reader that has seen enough', async () => {
+  it('survives a reader that closes the pipe early', async () => {
     const { code, stderr } = await run(['-e', closedOutput(['formats', '--json'])]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   });
@@ -150,7 +150,7 @@ describe('config show', () => {
   const token = 'a-secret-that-nobody-may-see';
   const env = { MINE_TOKEN: token, FILECONV_WORKER_TASK_QUEUE: 'mine' };
 
-  it('tells every value and where it comes from, but no secret', async () => {
+  it('shows every value and its origin, but no secret', async () => {
     const cwd = await newFolder();
     const file = path.join(cwd, 'fileconv.toml');
     await writeFile(
@@ -174,14 +174,14 @@ describe('config show', () => {
     expect(plain.stdout + json.stdout).not.toContain(token);
   });
 
-  it('warns of a variable that means nothing, and continues', async () => {
+  it('warns of an unknown variable and continues', async () => {
     const ended = await fileconv(['config', 'show'], { cwd: folder, env: { FILECONV_WORKER_TASKQUEUE: 'x' } });
     expect(ended.code).toBe(0);
     expect(ended.stderr).toMatch(/^warning: FILECONV_WORKER_TASKQUEUE is ignored/);
     expect(linesOf(ended.stderr)).toHaveLength(1);
   });
 
-  it('prints no escape codes where there is no terminal', async () => {
+  it('prints no escape codes without a terminal', async () => {
     const ended = await fileconv(['config', 'show'], { cwd: folder, env: { FILECONV_NONSENSE: 'x', TERM: 'xterm' } });
     expect(ended.stdout + ended.stderr).not.toContain('\u001b');
   });
@@ -207,7 +207,7 @@ it('warns of a token file that others can read, without its content', async () =
   ]);
 });
 
-/** Runs a script of ours in which the CLI is loaded. */
+/** Runs a script that spawns the CLI. */
 function run(args: string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
   const child = spawn(process.execPath, args, { cwd: folder, env: commandEnv() });
   let stdout = '';
@@ -217,7 +217,7 @@ function run(args: string[]): Promise<{ code: number | null; stdout: string; std
   return new Promise((resolve) => child.once('close', (code) => resolve({ code, stdout, stderr })));
 }
 
-/** Starts the CLI, closes the reading end of its stdout before anything is written, and ends with its exit code. */
+/** A script that starts the CLI, closes the reading end of its stdout at once, and exits with its code. */
 function closedOutput(argv: string[]): string {
   return `const child = require('node:child_process').spawn(process.execPath, ${JSON.stringify([mainFile, ...argv])}, { stdio: ['ignore', 'pipe', 'inherit'] });
     child.stdout.destroy();

@@ -14,16 +14,16 @@ it.each([
   { typed: ['convert', '--on-existing', 'skip', 'a.md', '--t'], is: ['--to', '--tag'] },
   { typed: ['completion', ''], is: ['bash', 'zsh', 'fish'] },
   { typed: ['logs', 'w'], is: ['worker'] },
-  // The names of files are the shell's.
+  // The shell completes file names.
   { typed: ['convert', 're'], is: [] },
   { typed: ['convert', '--to', ''], is: [] },
-])('$typed is completed to $is', async ({ typed, is }) => {
+])('completes $typed to $is', async ({ typed, is }) => {
   const ended = await fileconv(['complete', '--', ...typed], { cwd });
   expect(ended).toMatchObject({ code: 0, stderr: '' });
   expect(linesOf(ended.stdout)).toEqual(is);
 });
 
-it('bash completes commands, and files where none can stand', async () => {
+it('bash completes commands, and falls back to file names', async () => {
   const program = path.join(cwd, 'fileconv');
   await writeFile(program, `#!/bin/sh\nexec "${process.execPath}" "${mainFile}" "$@"\n`);
   await chmod(program, 0o755);
@@ -37,7 +37,7 @@ it('bash completes commands, and files where none can stand', async () => {
   expect(linesOf(stdout)).toEqual(['[schedule]', 'complete -o default -F _fileconv fileconv']);
 });
 
-it('a shell that it does not know is a wrong argument', async () => {
+it('refuses an unknown shell as a wrong argument', async () => {
   const ended = await fileconv(['completion', 'tcsh'], { cwd });
   expect(ended).toMatchObject({ code: 2, stdout: '' });
   expect(ended.stderr).toContain('Allowed choices are bash, zsh, fish');

@@ -11,7 +11,7 @@ import { promisify } from 'node:util';
 import { testTemporalAddress } from '../../../test/support/temporal';
 import { fileconvProcess as fileconv, linesOf, newFolder, startProcess, type Ended } from './fileconv';
 
-/** Temporal's own environment configuration, against a front of the server of this run that speaks TLS and asks for a client's certificate. */
+/** Temporal's own environment configuration, against a TLS proxy in front of the test server that requires client certificates. */
 
 const run = promisify(execFile);
 const apiKey = 'api-key-4711';
@@ -21,9 +21,9 @@ let keyed: Front;
 
 interface Front {
   address: string;
-  /** Names in the certificates of the clients that came. */
+  /** Common names of the client certificates seen. */
   clients: string[];
-  /** Values of the header `authorization`. */
+  /** Values of the `authorization` header seen. */
   authorizations: (string | undefined)[];
   close(): Promise<void>;
 }
@@ -78,7 +78,7 @@ const inFolder = (name: string) => path.join(cwd, name);
 const withProfile = (profile: string, ...args: string[]): Promise<Ended> =>
   fileconv(args, { cwd, env: { TEMPORAL_CONFIG_FILE: 'temporal.toml', TEMPORAL_PROFILE: profile } });
 
-it('a profile with a certificate reaches the server: commands and workers show it', async () => {
+it('commands and workers connect with the certificate of a profile', async () => {
   expect(await withProfile('mutual', 'job', 'list', '--status', 'failed')).toMatchObject({ code: 0 });
   expect(mutual.clients).toContain('fileconv-client');
   mutual.clients.length = 0;
@@ -91,7 +91,7 @@ it('a profile with a certificate reaches the server: commands and workers show i
   expect(mutual.clients).toContain('fileconv-client');
 });
 
-it('TLS on one side alone may be why nothing answers, and what to set is told', async () => {
+it('tells what to set when only one side may speak TLS', async () => {
   const plain = await fileconv(['job', 'list'], { cwd, env: { TEMPORAL_ADDRESS: mutual.address } });
   expect(plain.stderr).toContain('If TLS is spoken there, set TEMPORAL_TLS=true');
   const env = { TEMPORAL_ADDRESS: testTemporalAddress(), TEMPORAL_TLS: 'true' };
@@ -99,7 +99,7 @@ it('TLS on one side alone may be why nothing answers, and what to set is told', 
   expect(overTls.stderr).toContain('If no TLS is spoken there, unset TEMPORAL_TLS');
 });
 
-it('an API key is sent with every request, over TLS', async () => {
+it('sends the API key with every request, over TLS', async () => {
   await withProfile('keyed', 'job', 'list');
   expect(keyed.authorizations.length).toBeGreaterThan(0);
   expect(new Set(keyed.authorizations)).toEqual(new Set([`Bearer ${apiKey}`]));
@@ -116,18 +116,18 @@ it.each([
   ],
   ['whose certificate is not there', 'gone', 2, `${unusable}/.*gone\\.pem: there is no such file${mend}`],
   ['that the file does not have', 'prod', 2, `${unusable}Profile 'prod' not found.*${mend}`],
-])('a profile %s is one line', async (_what, profile, code, problem) => {
+])('a profile %s gives one line', async (_what, profile, code, problem) => {
   const ended = await withProfile(profile, 'job', 'list');
   expect(ended).toMatchObject({ code, stdout: '' });
   expect(linesOf(ended.stderr)).toEqual([expect.stringMatching(problem)]);
 });
 
-it("the default profile of Temporal's own file counts too: no server of this machine is used beside it", async () => {
+it("the default profile of Temporal's own file wins over a local server", async () => {
   const ended = await fileconv(['job', 'list'], { cwd, env: { TEMPORAL_CONFIG_FILE: 'temporal.toml' } });
   expect(linesOf(ended.stderr)).toEqual([expect.stringMatching(/^error: Temporal can't be reached at 127\.0\.0\.1:1/)]);
 });
 
-it('a mistake in the file is one line that repeats nothing of it', async () => {
+it('a syntax error in the file gives one line without its content', async () => {
   await writeFile(inFolder('broken.toml'), `[profile.default]\napi_key = "${apiKey}\n`);
   const ended = await fileconv(['job', 'list'], { cwd, env: { TEMPORAL_CONFIG_FILE: 'broken.toml' } });
   expect(ended).toMatchObject({ code: 2, stdout: '' });
@@ -135,7 +135,7 @@ it('a mistake in the file is one line that repeats nothing of it', async () => {
   expect(ended.stderr).not.toContain(apiKey);
 });
 
-/** An authority, a server and a client, for a day. */
+/** A certificate authority, a server and a client certificate, valid for a day. */
 async function makeCertificates(): Promise<void> {
   const openssl = (line: string) => run('openssl', line.split(' '), { cwd });
   const newKey = 'req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes';
@@ -156,7 +156,7 @@ const serverOptions = () => ({
   ALPNProtocols: ['h2'],
 });
 
-/** Takes the encryption off and passes the bytes on. */
+/** Terminates TLS and forwards the bytes. */
 async function startMutualFront(): Promise<Front> {
   const [host = '', port = ''] = testTemporalAddress().split(':');
   const clients: string[] = [];
@@ -174,7 +174,7 @@ async function startMutualFront(): Promise<Front> {
   return { ...(await listening(server, sockets)), clients, authorizations: [] };
 }
 
-/** Refuses every request, and remembers what it was sent. */
+/** Refuses every request and records its authorization header. */
 async function startKeyedFront(): Promise<Front> {
   const authorizations: (string | undefined)[] = [];
   const sockets = new Set<net.Socket>();

@@ -21,11 +21,11 @@ async function folderWithPicture(): Promise<string> {
   return folder;
 }
 
-/** A folder with a file whose job the service has accepted, and which runs on without its command. */
+/** A folder with a file whose job the service has accepted; its command was interrupted, the job goes on. */
 async function interruptedOne(): Promise<string> {
   const folder = await folderWithPicture();
   const before = await requests();
-  // Long enough for the next command to be typed on a busy machine.
+  // Leaves time to type the next command on a busy machine.
   const command = request(folder, '20 seconds');
   await until('an accepted task', async () => (await requests()) > before);
   const { code, stderr } = await command.end();
@@ -38,7 +38,7 @@ async function interruptedOne(): Promise<string> {
   return folder;
 }
 
-it('a file is waited for by a second command, however the first one ended', async () => {
+it('a second command waits for the job of a file, however the first command ended', async () => {
   const before = await requests();
   const folder = await interruptedOne();
   const again = request(folder);
@@ -50,7 +50,7 @@ it('a file is waited for by a second command, however the first one ended', asyn
   expect(await requests()).toBe(before + 1);
 });
 
-it('a file is refused while its job converts what the file held before', async () => {
+it('refuses a file while its job converts the earlier content', async () => {
   const folder = await interruptedOne();
   await writeFile(path.join(folder, 'a.png'), noisyPng(9));
   const again = await request(folder).ended;
@@ -75,7 +75,7 @@ describe('standard input', () => {
     });
   }
 
-  /** Its job is under way, and nobody waits for it. */
+  /** Pipes input, and ends the command with the signal once the service has accepted the job. */
   async function ended(input: string, signal: 'SIGKILL' | 'SIGINT') {
     const before = await requests();
     const command = await piped(input, '10 seconds');
@@ -84,7 +84,7 @@ describe('standard input', () => {
     return { ...(await command.ended), before };
   }
 
-  it('of a command that was killed is converted, and job show tells where the result is', async () => {
+  it('is converted although its command was killed, and job show names the result', async () => {
     await ended(page('Fetched'), 'SIGKILL');
     const [name = ''] = await left();
     const folder = path.join(pipes(), name);
@@ -101,11 +101,11 @@ describe('standard input', () => {
     expect(await left()).toEqual([]);
   });
 
-  it('that is piped again has the result of the job of a command that was killed, and is converted once', async () => {
+  it("piped again gets the result of the killed command's job, and is converted only once", async () => {
     const { before } = await ended(page('Joined'), 'SIGKILL');
     const again = await (await piped(page('Joined'))).ended;
     expect(again).toMatchObject({ code: 0, stdout: holds('Joined') });
-    // Whether it has ended meanwhile or not.
+    // The first job may or may not have ended by now.
     expect(again.stderr).toMatch(
       /^standard input: job \S+\/result\.html-\w{16} converts it already|: its job has converted standard input\./,
     );
@@ -113,14 +113,14 @@ describe('standard input', () => {
     expect(await left()).toEqual([]);
   });
 
-  it('of a command that is interrupted continues, to the place that it says', async () => {
+  it('of an interrupted command is converted to the place that was printed', async () => {
     const { code, stdout, stderr } = await ended(page('Interrupted'), 'SIGINT');
     expect({ code, stdout }).toEqual({ code: 130, stdout: '' });
     const [, result = ''] = /the result will be (\S.*result\.html), which the same command/.exec(stderr) ?? [];
     await until('the result', () => existsSync(result));
   });
 
-  it('of two commands at the same time is converted for each, though it is the same', async () => {
+  it('of two simultaneous commands is converted for each, even with equal content', async () => {
     const both = await Promise.all([piped(page('Twice'), '5 seconds'), piped(page('Twice'), '5 seconds')]);
     for (const command of both) expect(await command.ended).toMatchObject({ code: 0, stdout: holds('Twice') });
   });

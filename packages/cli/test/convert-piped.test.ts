@@ -18,17 +18,17 @@ import { sharedStackOfTests } from './running-stack';
 
 const stack = sharedStackOfTests();
 
-/** What commands have left of what they piped. */
+/** Files that commands left behind in the pipes folder. */
 const left = () => readdir(path.join(stack.stateDir, 'pipes')).catch(() => []);
 const toStdout = ['convert', '-', '--from', 'md', '--to', 'html', '--out', '-'];
 
-/** With a title: a page without one is titled by the name of its file. */
+/** Sets a title: without one, the file name becomes the title of the page. */
 const page = (name: string): string => `---\ntitle: ${name}\n---\n\n# ${name}\n`;
 
 const piping = (args: readonly string[], { input, cwd, env }: { input: string; cwd: string; env?: object }) =>
   startFileconv(args, { input, cwd, env: { ...stack.env, ...env } });
 
-it('writes to standard output, byte for byte, what it would write to a file, and leaves nothing behind', async () => {
+it('writes the same bytes to standard output as to a file, and leaves nothing behind', async () => {
   const cwd = await folderWith({ 'a.md': page('Same') });
   expect(await fileconv(['convert', 'a.md', '--to', 'html'], { cwd, env: stack.env })).toMatchObject({ code: 0 });
   const file = await readFile(path.join(cwd, 'a.html'), 'utf8');
@@ -40,7 +40,7 @@ it('writes to standard output, byte for byte, what it would write to a file, and
   expect([await left(), await filesBelow(cwd)]).toEqual([[], ['a.html', 'a.md']]);
 });
 
-it('writes the result of standard input to the file that --out names, which --on-existing protects', async () => {
+it('writes the result of standard input to the file of --out, which --on-existing protects', async () => {
   const cwd = await newFolder();
   const args = ['convert', '-', '--from', 'md', '--to', 'html', '--out', 'report.html'];
   const ended = await piping(args, { input: page('To a file'), cwd }).ended;
@@ -51,7 +51,7 @@ it('writes the result of standard input to the file that --out names, which --on
   expect(await left()).toEqual([]);
 });
 
-it('ends with 141 when its reader ends early, says where the result is, and delivers it when it is typed again', async () => {
+it('exits with 141 if its reader ends early, says where the result is, and delivers it when typed again', async () => {
   const cwd = await folderWith({ 'a.md': `${page('Long')}\n${'word '.repeat(20_000)}` });
   const args = ['convert', 'a.md', '--to', 'html', '--out', '-'];
   const command = `"$0" "$1" ${args.join(' ')} 2> stderr | head -c 10; echo " \${PIPESTATUS[0]}"`;
@@ -81,7 +81,7 @@ function onFullDisk(args: string, cwd: string) {
   return spawnSync('bash', ['-c', command, process.execPath, mainFile], options);
 }
 
-it('fails in one line when standard output is on a full disk, and the same command again delivers the result', async () => {
+it('fails in one line if standard output is on a full disk; the same command again delivers the result', async () => {
   const cwd = await folderWith({ 'a.md': page('Full') });
   const ended = onFullDisk('convert a.md --to html --out -', cwd);
   expect(ended.status).toBe(1);
@@ -95,7 +95,7 @@ it('fails in one line when standard output is on a full disk, and the same comma
   expect(await left()).toEqual([]);
 });
 
-it('any command fails in one line when standard output is on a full disk', async () => {
+it('any command fails in one line if standard output is on a full disk', async () => {
   const ended = onFullDisk('config show', await newFolder());
   expect([ended.status, linesOf(ended.stderr)]).toEqual([
     1,
@@ -103,7 +103,7 @@ it('any command fails in one line when standard output is on a full disk', async
   ]);
 });
 
-it('fails with 1 and writes nothing to standard output when the conversion fails, and leaves nothing behind', async () => {
+it('exits with 1 if the conversion fails, writes nothing to standard output and leaves nothing behind', async () => {
   const cwd = await newFolder();
   const args = ['convert', '-', '--from', 'png', '--to', 'webp', '--out', '-'];
   const ended = await piping(args, { input: 'no picture', cwd }).ended;
@@ -123,20 +123,20 @@ it.each<[line: string, message: RegExp]>([
   ['- --from md --to pdf --out .', /it is a folder\. Choose another/],
   ['. --to pdf --out -', /^error: \. is a folder\. Name a file in it\.$/m],
   ['- --from md --to pdf --out new/', /is a folder.*new\/stdin\.pdf/],
-])('refuses %s in one line, before anything is started', async (line, message) => {
+])('refuses %s in one line before anything is started', async (line, message) => {
   const cwd = await folderWith({ 'a.md': '# A', 'b.md': '# B' });
   const ended = await piping(['convert', ...line.split(' ')], { input: '', cwd }).ended;
   expect(ended).toMatchObject({ code: 2, stdout: '' });
   expect([linesOf(ended.stderr), await left()]).toEqual([[expect.stringMatching(message)], []]);
 });
 
-it('refuses --json with --out -, as a JSON document', async () => {
+it('refuses --json with --out - as a JSON document', async () => {
   const ended = await piping([...toStdout, '--json'], { input: '# A', cwd: await newFolder() }).ended;
   expect(ended.code).toBe(2);
   expect(parseJson(ended.stdout)).toMatchObject({ error: { code: 'USAGE' } });
 });
 
-it('reads no more of standard input than the service takes, and says how much that is', async () => {
+it('reads no more of standard input than the service accepts, and names the limit', async () => {
   const env = { FILECONV_SERVICE_MAX_UPLOAD_BYTES: '2000' };
   const ended = await piping(toStdout, { input: 'x'.repeat(2_001), cwd: await newFolder(), env }).ended;
   expect(ended).toMatchObject({ code: 2, stdout: '' });

@@ -10,7 +10,7 @@ const stack = sharedStackOfTests();
 
 const convert = (cwd: string, ...args: string[]) => fileconv(['convert', ...args], { cwd, env: stack.env });
 
-it('says where the result is, how large it is and how long it took, in one line on stdout', async () => {
+it('prints where the result is, its size and the time taken, in one line on stdout', async () => {
   const folder = await folderWith({ 'report.md': '# Report\n' });
   const ended = await convert(folder, 'report.md', '--to', 'docx');
   expect(ended).toMatchObject({ code: 0, stderr: '' });
@@ -18,7 +18,7 @@ it('says where the result is, how large it is and how long it took, in one line 
   expect(await filesBelow(folder)).toEqual(['report.docx', 'report.md']);
 });
 
-it('prints one JSON document with --json, and the report of their batch for several files', async () => {
+it('--json prints one JSON document, and for several files the report of their batch', async () => {
   const folder = await folderWith({ 'b.png': noisyPng(8), 'a.png': noisyPng(8).subarray(0, 60) });
   const output = path.join(folder, 'b.webp');
   const seconds = expect.any(Number) as unknown;
@@ -59,14 +59,14 @@ it('prints one JSON document with --json, and the report of their batch for seve
   });
 });
 
-it('shows the warnings of the service, and counts them for no failure', async () => {
+it('shows the warnings of the service without failing', async () => {
   const folder = await folderWith({ 'report.md': '![A picture](missing.png)\n' });
   const ended = await convert(folder, 'report.md', '--to', 'docx');
   expect(ended.code).toBe(0);
   expect(linesOf(ended.stderr)).toEqual([expect.stringMatching(/^warning: report\.md: \w+: .*missing\.png/)]);
 });
 
-describe('names that other tools trip over', () => {
+describe('unusual file names', () => {
   const names = [
     '.hidden  Grüße 請求 🙂.MD',
     'C# 100%25 sure? a&b;c$d`e\'f"g.md',
@@ -75,7 +75,7 @@ describe('names that other tools trip over', () => {
     `${'n'.repeat(240)}.md`,
   ];
 
-  it('are converted to results of the same name', async () => {
+  it('keep their names in the results', async () => {
     const folder = await folderWith(Object.fromEntries(names.map((name) => [name, `# ${name}`])));
     const ended = await convert(folder, ...names, '--to', 'html', '--out', 'out of #1?');
     expect([ended.code, linesOf(ended.stdout)[0]]).toEqual([0, `All ${names.length} files are converted.`]);
@@ -83,7 +83,7 @@ describe('names that other tools trip over', () => {
     expect((await filesBelow(path.join(folder, 'out of #1?'))).sort()).toEqual([...results].sort());
   });
 
-  it('are spelt out where a terminal would act on them', async () => {
+  it('are escaped when they contain control characters', async () => {
     const name = 'two\nlines\u001b[31m.md';
     const folder = await folderWith({ [name]: '# Hi' });
     const ended = await convert(folder, name, '--to', 'html');
@@ -98,7 +98,7 @@ describe('names that other tools trip over', () => {
     expect(ended.stdout).toMatch(/^-x\.md → -x\.html \(/);
   });
 
-  it('may be links: the file behind is converted, and stays', async () => {
+  it('may be links: the target is converted and stays', async () => {
     const folder = await folderWith({ 'there/real.md': '# Real' });
     await symlink('there/real.md', path.join(folder, 'link.md'));
     expect(await convert(folder, 'link.md', '--to', 'html')).toMatchObject({ code: 0, stderr: '' });
@@ -106,7 +106,7 @@ describe('names that other tools trip over', () => {
     expect(await readFile(path.join(folder, 'there/real.md'), 'utf8')).toBe('# Real');
   });
 
-  it('may be far away: the result is beside the file, and its path can be used here', async () => {
+  it('may be far away: the result is next to the file, and the printed path works from here', async () => {
     const folder = await folderWith({ 'deep/down/here/file.txt': 'x', 'other/a.md': '# A' });
     const cwd = path.join(folder, 'deep/down/here');
     const near = await convert(path.join(folder, 'deep'), '../other/a.md', '--to', 'html');
@@ -120,21 +120,21 @@ describe('--on-existing', () => {
   const existing = () => folderWith({ 'a.md': '# New', 'a.html': 'old' });
   const read = (folder: string, name: string) => readFile(path.join(folder, name), 'utf8');
 
-  it('fail, the default: nothing is started and the file stays', async () => {
+  it('fail, the default: starts nothing and keeps the file', async () => {
     const folder = await existing();
     const ended = await convert(folder, 'a.md', '--to', 'html', '--on-existing', 'fail');
     expect(ended).toMatchObject({ code: 2, stdout: '' });
     expect([linesOf(ended.stderr).length, await read(folder, 'a.html')]).toEqual([1, 'old']);
   });
 
-  it('skip: the file stays, and that is a success', async () => {
+  it('skip: keeps the file and succeeds', async () => {
     const folder = await existing();
     const ended = await convert(folder, 'a.md', '--to', 'html', '--on-existing', 'skip');
     expect(ended).toMatchObject({ code: 0, stdout: 'a.md skipped: its result exists\n', stderr: '' });
     expect(await read(folder, 'a.html')).toBe('old');
   });
 
-  it('rename: the result gets a number, and its name is shown', async () => {
+  it('rename: numbers the result and shows its name', async () => {
     const folder = await existing();
     const ended = await convert(folder, 'a.md', '--to', 'html', '--on-existing', 'rename');
     expect(ended).toMatchObject({ code: 0, stderr: '' });
@@ -143,14 +143,14 @@ describe('--on-existing', () => {
     expect(await read(folder, 'a (1).html')).toContain('New');
   });
 
-  it('comes from the configuration when nobody says it', async () => {
+  it('comes from the configuration if the option is not given', async () => {
     const folder = await existing();
     await writeFile(path.join(folder, 'fileconv.toml'), '[policies]\non_existing = "skip"\n');
     expect(await convert(folder, 'a.md', '--to', 'html')).toMatchObject({ code: 0, stderr: '' });
   });
 });
 
-it('lists by --tag the jobs that convert and batch run have started with it, also the next run of a batch', async () => {
+it('job list --tag finds the jobs of convert and batch run with that tag, also those of later runs of the batch', async () => {
   const folder = await folderWith({ 'one.md': '# One\n', 'in/two.md': '# Two\n' });
   const tags = ['--tag', "year's end", '--tag', 'second'];
   await convert(folder, 'one.md', '--to', 'docx', ...tags);

@@ -6,7 +6,7 @@ import { until } from '../../../test/support/until';
 import { fileconv, fileconvProcess, linesOf, newFolder, parseJson, startProcess } from './fileconv';
 import { isAlive, untilDead } from './processes';
 
-/** A stack that nobody's terminal holds. */
+/** A stack in the background, without a terminal. */
 
 let cwd: string;
 beforeEach(async () => (cwd = await newFolder()));
@@ -25,7 +25,7 @@ const status = async () => {
   return { code, told: parseJson(stdout) };
 };
 
-it('serves commands, is told by status, logs and open, and ends with down', async () => {
+it('serves commands, appears in status, logs and open, and ends with down', async () => {
   expect(await status()).toEqual({ code: 1, told: { running: false } });
   const { pid, temporal } = await startDetached();
   expect(await status()).toMatchObject({ code: 0, told: { running: true, pid, temporal } });
@@ -41,7 +41,7 @@ it('serves commands, is told by status, logs and open, and ends with down', asyn
   expect(document).toEqual({ logs: [{ part: 'service', lines: linesOf(logs.stdout) }] });
   expect((await fileconv(['logs', '--follow', '--json'], { cwd })).code).toBe(2);
 
-  // In place of a browser.
+  // Stands in for a browser.
   const opened = path.join(cwd, 'opened');
   await writeFile(path.join(cwd, 'xdg-open'), `#!/bin/sh\necho "$1" >> "${opened}"\n`);
   await chmod(path.join(cwd, 'xdg-open'), 0o755);
@@ -67,7 +67,7 @@ it('serves commands, is told by status, logs and open, and ends with down', asyn
   expect(await status()).toEqual({ code: 1, told: { running: false } });
 });
 
-it('down leaves a process alone that only has the number of a stack which was killed', async () => {
+it('down spares an unrelated process that has reused the pid of a killed stack', async () => {
   const { pid } = await startDetached();
   const holderFile = path.join(cwd, '.fileconv/stack.json');
   const holder = z.looseObject({ pid: z.int() }).parse(parseJson(await readFile(holderFile, 'utf8')));
@@ -80,17 +80,17 @@ it('down leaves a process alone that only has the number of a stack which was ki
   await rename(`${holderFile}.new`, holderFile);
   const ended = await fileconv(['down'], { cwd });
   expect(ended.code).toBe(0);
-  // Its Temporal server ends with it, sooner or later.
+  // Its Temporal server may or may not have ended by now.
   expect(ended.stdout.replace(' The Temporal server of one that was killed is stopped.', '')).toBe(
     `No stack runs in ${cwd}/.fileconv.\n`,
   );
   expect(isAlive(other)).toBe(true);
   await stranger.end();
-  // The next one ends the Temporal that was left over.
+  // The next start ends the Temporal server that was left over.
   await startDetached();
 });
 
-it('down does not wait for ever for a stack that hangs: it says how to end it', async () => {
+it('down gives up on a stack that hangs and says how to kill it', async () => {
   const { pid } = await startDetached();
   process.kill(pid, 'SIGSTOP');
   const env = {
@@ -106,7 +106,7 @@ it('down does not wait for ever for a stack that hangs: it says how to end it', 
   );
 });
 
-it('one that can’t start says why, once, and leaves nothing that runs', async () => {
+it('a stack that can’t start says why, once, and leaves nothing running', async () => {
   const taken = createServer();
   await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
   const env = { FILECONV_WORKER_HEALTH_ADDRESS: `127.0.0.1:${(taken.address() as AddressInfo).port}` };

@@ -35,7 +35,7 @@ describe('fileconv doctor', () => {
   });
   afterEach(() => rig.close());
 
-  /** The broken parts, and what is said and advised of the first. */
+  /** The broken parts, and the message and advice of the first. */
   async function examine(env: Record<string, string | undefined>) {
     const ended = await fileconv(['doctor', '--json'], { cwd, env: { ...healthy, ...env } });
     const { ok, findings } = schema.parse(parseJson(ended.stdout));
@@ -55,7 +55,7 @@ describe('fileconv doctor', () => {
     apps,
   });
 
-  it('says ok of every part, and ends with 0', async () => {
+  it('reports every part as ok and exits with 0', async () => {
     const env = { ...healthy, FILECONV_TEMPORAL_UI_URL: 'https://temporal.example.com/' };
     const ended = await fileconv(['doctor'], { cwd, env });
     expect(linesOf(ended.stdout)).toEqual([
@@ -73,7 +73,7 @@ describe('fileconv doctor', () => {
     expect(rig.stub.requests).toHaveLength(1);
   });
 
-  it('says of the embedded service what it converts with, and what its conversions can reach', async () => {
+  it('lists the engines of the embedded service, and whether conversions can reach the network', async () => {
     const { findings } = await examine({ FILECONV_DEFAULT_APP: undefined });
     const says = (name: string) => findings.find(({ part }) => part === name)?.says;
     expect(says('engines')).toMatch(/sharp \d.*pandoc-wasm \d/);
@@ -83,7 +83,7 @@ describe('fileconv doctor', () => {
     );
   });
 
-  it('names Temporal, and looks at the rest all the same', async () => {
+  it('reports an unreachable Temporal, and still checks the rest', async () => {
     const found = await examine({ TEMPORAL_ADDRESS: '127.0.0.1:1' });
     expect(found.parts).toEqual(['Temporal']);
     expect(found.cure).toContain('correct the address (TEMPORAL_ADDRESS)');
@@ -91,7 +91,7 @@ describe('fileconv doctor', () => {
     expect(found.findings.find(({ part }) => part === 'workers')?.status).toBe('skipped');
   });
 
-  it('says in a fresh folder what to start, once for each part, and where another stack of this user runs', async () => {
+  it('tells in a new folder what to start, once for each part, and where another stack of this user runs', async () => {
     const fresh = { TEMPORAL_ADDRESS: undefined, FILECONV_DEFAULT_APP: undefined };
     const found = await examine(fresh);
     expect(found.parts).toEqual(['Temporal', 'service of app embedded']);
@@ -109,7 +109,7 @@ describe('fileconv doctor', () => {
     expect(elsewhere.cure).toContain(`One runs in ${other}: type the command in its folder`);
   });
 
-  it('names an app that was configured after the stack was started, and what makes its worker know it', async () => {
+  it('reports an app that was configured after the stack was started, and how to make its worker know it', async () => {
     const state = path.join(cwd, 'state');
     await mkdir(state);
     await writeStackRecord(state, recordOf(['embedded']));
@@ -121,13 +121,13 @@ describe('fileconv doctor', () => {
     expect((await examine(env)).parts).toEqual([]);
   });
 
-  it('names the namespace that does not exist', async () => {
+  it('reports a namespace that does not exist', async () => {
     const found = await examine({ TEMPORAL_NAMESPACE: 'no-such' });
     expect(found).toMatchObject({ parts: ['namespace'], says: 'Temporal has no namespace no-such' });
     expect(found.cure).toContain('temporal operator namespace create --namespace no-such');
   });
 
-  it('names missing search attributes, and one of a wrong type', async () => {
+  it('reports missing search attributes, and one of the wrong type', async () => {
     const namespace = await newNamespace(rig.temporal);
     const missing = await examine({ TEMPORAL_NAMESPACE: namespace });
     expect(missing.parts).toEqual(['search attributes', 'workers']);
@@ -140,7 +140,7 @@ describe('fileconv doctor', () => {
     );
   });
 
-  it('says of jobs of a program with a codec of its own that they cannot be read, and looks at the rest all the same', async () => {
+  it('reports jobs of a program with its own codec as unreadable, and still checks the rest', async () => {
     const namespace = await newNamespace(rig.temporal);
     const encode = (payloads: Payload[]) =>
       Promise.resolve(payloads.map((payload) => ({ ...payload, metadata: { encoding: Buffer.from('binary/own') } })));
@@ -157,7 +157,7 @@ describe('fileconv doctor', () => {
     expect(findings.at(-1)?.part).toBe('disk');
   });
 
-  it('says of workers on several hosts that their folders count as different', async () => {
+  it('says that workers on several hosts are taken to have different folders', async () => {
     const ending = new AbortController();
     const { namespace } = rig.temporal.options;
     const request = { namespace, taskQueue: { name: rig.taskQueue }, identity: '1@another-host' };
@@ -171,7 +171,7 @@ describe('fileconv doctor', () => {
     ending.abort();
   });
 
-  it('names the task queue that no worker polls', async () => {
+  it('reports a task queue that no worker polls', async () => {
     const found = await examine({ FILECONV_WORKER_TASK_QUEUE: 'nobody-polls' });
     expect(found.parts).toEqual(['workers']);
     expect(found.says).toContain('nobody-polls');
@@ -197,7 +197,7 @@ describe('fileconv doctor', () => {
       /NO_TOKEN/,
       /fileconv config show/,
     ],
-  ] as const)('names the service that %s', async (_what, env, answer, says, cure) => {
+  ] as const)('reports a service that %s', async (_what, env, answer, says, cure) => {
     if (answer) {
       const [status, code, message = 'No.'] = answer;
       const refusal = { result: { output: {}, error: { code, message }, warning: {} } };
@@ -209,7 +209,7 @@ describe('fileconv doctor', () => {
     expect(found.cure).toMatch(cure);
   });
 
-  it('names the service that turns requests away', async () => {
+  it('reports a service that turns requests away', async () => {
     rig.stub.fail('task/response', 429, 'TOO_MANY_REQUESTS', { 'retry-after': '90' });
     const found = await examine({});
     expect(found.parts).toEqual(['service of app billing']);
@@ -217,7 +217,7 @@ describe('fileconv doctor', () => {
   });
 
   it.each(['public', 'embedded'])(
-    'sends a signed callback to the %s URL, and tells another key from a receiver that is not there',
+    'sends a signed callback to the %s URL, and distinguishes a different key from a missing receiver',
     async (kind) => {
       const env = { ...healthy, ...key, FILECONV_CALLBACKS_PORT: '0' };
       const receiver = startProcess(['callbacks', '--json'], { cwd, env });
@@ -236,7 +236,7 @@ describe('fileconv doctor', () => {
     },
   );
 
-  it("names the receiver that can't reach Temporal, and the key that is not there", async () => {
+  it("reports a receiver that can't reach Temporal, and a missing key", async () => {
     const receiver = createServer((_request, response) => response.writeHead(503).end()).listen(0, '127.0.0.1');
     await once(receiver, 'listening');
     const { port } = receiver.address() as AddressInfo;
@@ -250,13 +250,13 @@ describe('fileconv doctor', () => {
     expect(noKey.cure).toContain('callbacks.key_file');
   });
 
-  it('names the disk that has no room left', async () => {
+  it('reports a full disk', async () => {
     const found = await examine({ FILECONV_SERVICE_MIN_FREE_BYTES: String(Number.MAX_SAFE_INTEGER) });
     expect(found.parts).toEqual(['disk']);
     expect(found.says).toContain('less than service.min_free_bytes');
   });
 
-  it('looks at the disk of the service too, which may be another one', async () => {
+  it('also checks the disk of the service', async () => {
     const dataDir = path.join(await newFolder(), 'files');
     const least = { FILECONV_SERVICE_MIN_FREE_BYTES: String(Number.MAX_SAFE_INTEGER) };
     const found = await examine({ ...least, FILECONV_SERVICE_DATA_DIR: dataDir });

@@ -10,7 +10,7 @@ const cwd = os.tmpdir();
 it.each([
   ['with an id', (key: string, index: number) => `2026-1${index}:${key}`, true],
   ['without one, which is refused', (key: string) => key, false],
-])('a key %s is masked in every line from then on', async (_title, write, isUsable) => {
+])('a key %s is masked in all output after it was read', async (_title, write, isUsable) => {
   const keys = [randomBytes(32), randomBytes(32)].map((bytes) => bytes.toString('base64'));
   const env = { KEYS: keys.map(write).join('\n'), FILECONV_ENCRYPTION_KEY_ENV: 'KEYS' };
   const config = await loadConfig({ cwd, env, file: undefined });

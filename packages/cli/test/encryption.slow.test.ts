@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { findBrowser } from '../../../test/support/browser';
 import { type Ended, type RunningProcess, fileconv, linesOf, newFolder, parseJson, startProcess } from './fileconv';
 
-/** Encryption as an operator has it: by configuration, in every process of `fileconv up` and in every command. */
+/** Encryption by configuration, as an operator sets it up: in every process of `fileconv up` and in every command. */
 
 const newKeys = (id: string) => `${id}:${randomBytes(32).toString('base64')}\n`;
 const record = z.object({
@@ -39,7 +39,7 @@ const run = (...args: string[]): Promise<Ended> => fileconv(args, { cwd });
 
 const runWith = (env: Record<string, string>, ...args: string[]): Promise<Ended> => fileconv(args, { cwd, env });
 
-it('converts with keys in a file; commands show what Temporal has in cipher', async () => {
+it('converts with keys from a file; commands show decrypted what Temporal stores encrypted', async () => {
   expect(workflowId).toMatch(/^[0-9a-f]{16}$/);
   expect((await run('job', 'show', workflowId)).stdout).toContain(`(budget-cuts.md → html)`);
   const connection = await Connection.connect({ address: stack.temporal.address });
@@ -49,7 +49,7 @@ it('converts with keys in a file; commands show what Temporal has in cipher', as
   expect(Buffer.from(input?.metadata?.['encryption-key-id'] ?? []).toString()).toBe('2026-11');
 });
 
-it('leaves no file, folder or name made of them in the database: of a job, a batch and a schedule', async () => {
+it('leaves no file name, folder name or derived name of a job, a batch or a schedule in the database', async () => {
   await mkdir(path.join(cwd, 'payroll'));
   await writeFile(path.join(cwd, 'payroll', 'salary-list.md'), '# Salaries\n');
   await writeFile(path.join(cwd, 'payroll', 'salary-gone.md'), '');
@@ -76,7 +76,7 @@ it('says in one line which key a command lacks, or that encryption is off', asyn
   ]);
 });
 
-it('starts nothing on the stack without its keys', async () => {
+it('starts nothing on an encrypted stack without its keys', async () => {
   const args = ['convert', 'budget-cuts.md', '--to', 'docx'];
   const jobs = async () => (await run('job', 'list')).stdout;
   const before = await jobs();
@@ -88,7 +88,7 @@ it('starts nothing on the stack without its keys', async () => {
   expect(await jobs()).toBe(before);
 });
 
-it('doctor says whether the keys here are those of the jobs', async () => {
+it('doctor tells whether the keys here can decrypt the jobs', async () => {
   const findingsOf = ({ stdout }: Ended) =>
     z
       .object({ findings: z.array(z.object({ part: z.string(), status: z.string(), says: z.string() })) })
@@ -114,7 +114,7 @@ it('doctor says whether the keys here are those of the jobs', async () => {
   ]);
 });
 
-it('a worker without the key waits for it, and says so without a stack; the job continues with the next worker', async () => {
+it('a worker without the key logs the problem without a stack trace; the job continues with the next worker', async () => {
   const queue = { TEMPORAL_ADDRESS: stack.temporal.address, FILECONV_WORKER_TASK_QUEUE: 'lonely' };
   const serviceUrl = z.object({ service: z.object({ url: z.string() }) }).parse(parseJson(up.stdout())).service.url;
   const env = { ...queue, FILECONV_SERVICE_PORT: new URL(serviceUrl).port };
@@ -164,7 +164,7 @@ describe('the codec server', () => {
     },
   );
 
-  it('runs by itself, and ends when it is asked to', async () => {
+  it('runs on its own, and ends on SIGTERM', async () => {
     const server = startProcess(['codec-server', '--json'], {
       cwd,
       env: { FILECONV_CODEC_PORT: '0', FILECONV_CODEC_UI_ORIGIN: 'https://temporal.example.com/namespaces' },
@@ -197,7 +197,7 @@ describe('the codec server', () => {
       { FILECONV_CODEC_TOKEN_FILE: 'plain.toml' },
       (): string => "The codec server's token: the file",
     ],
-  ])('says what is wrong %s', async (_what, env, problem) => {
+  ])('explains the problem %s', async (_what, env, problem) => {
     const ended = await runWith({ FILECONV_CODEC_PORT: new URL(stack.codec.url).port, ...env }, 'codec-server');
     expect(ended.code).not.toBe(0);
     expect(linesOf(ended.stderr)).toEqual([expect.stringContaining(problem())]);
@@ -222,13 +222,13 @@ describe('the keys', () => {
       { FILECONV_ENCRYPTION_KEY_ENV: 'KEYS' },
       /encryption\.key_env and encryption\.key_file both tell of the encryption keys; keep one/,
     ],
-  ])('end a command in one line: %s', async (_what, env, problem) => {
+  ])('are refused in one line: %s', async (_what, env, problem) => {
     const ended = await runWith(env, 'job', 'list');
     expect(ended).toMatchObject({ code: 2, stdout: '' });
     expect(linesOf(ended.stderr)).toEqual([expect.stringMatching(problem)]);
   });
 
-  it('come from a variable too, and a file that others can read is warned about once', async () => {
+  it('may come from a variable; a file that others can read gives one warning', async () => {
     const keys = await readFile(path.join(cwd, 'now.keys'), 'utf8');
     const byVariable = { FILECONV_CONFIG: 'plain.toml', FILECONV_ENCRYPTION_KEY_ENV: 'KEYS', KEYS: keys };
     expect((await runWith(byVariable, 'job', 'list')).stdout).toContain('budget-cuts.md');

@@ -18,7 +18,7 @@ afterEach(() => {
   for (const listener of original) process.on('uncaughtException', listener);
 });
 
-it('a request that is to be tried again when its connection is closed throws nothing then', async () => {
+it('a request waiting for its retry throws nothing when its connection is closed', async () => {
   const connection = Connection.lazy({ address: '127.0.0.1:1', interceptors: retriesThatEndQuietly() });
   void connection.workflowService.getSystemInfo({}).catch(() => undefined);
   await sleep(300);
@@ -27,7 +27,7 @@ it('a request that is to be tried again when its connection is closed throws not
   expect(uncaught).toEqual([]);
 });
 
-describe('at a server that takes requests and answers nothing, as behind a network that is gone', () => {
+describe('with a server that accepts requests but never answers, as behind a dead network', () => {
   let server: http2.Http2Server;
   let connection: Connection;
 
@@ -45,12 +45,12 @@ describe('at a server that takes requests and answers nothing, as behind a netwo
 
   const deadlineExceeded = { code: 4 };
 
-  it('a request fails in the end, with all its retries', async () => {
+  it('a request fails in the end, including its retries', async () => {
     await connect({ answerWithinMs: 300 });
     await expect(connection.workflowService.getSystemInfo({})).rejects.toMatchObject(deadlineExceeded);
   });
 
-  it('a request that has less time of its own gets no more: a minute would be too long for this test', async () => {
+  it('a request keeps its own shorter deadline instead of the default minute', async () => {
     await connect();
     const asked = connection.withDeadline(Date.now() + 50, () => connection.workflowService.getSystemInfo({}));
     await expect(asked).rejects.toMatchObject(deadlineExceeded);

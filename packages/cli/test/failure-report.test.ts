@@ -9,7 +9,7 @@ function reported(error: unknown): [text: string, exitCode: number] {
   return [text, exitCode];
 }
 
-it('a Temporal that goes away is one line with its reason and what to type', () => {
+it('a lost Temporal gives one line with the reason and what to type', () => {
   const cause = Object.assign(new Error('14 UNAVAILABLE: gone'), { code: 14, details: 'No connection established.' });
   const [text, exitCode] = reported(new ServiceError('Failed to get Workflow execution history', { cause }));
   expect(text).toBe(
@@ -18,7 +18,7 @@ it('a Temporal that goes away is one line with its reason and what to type', () 
   expect(exitCode).toBe(exitCodes.failed);
 });
 
-it('what Temporal refuses is one line that says why', () => {
+it('a refusal by Temporal gives one line with the reason', () => {
   const refusal = Object.assign(new Error('7 PERMISSION_DENIED: no'), { code: 7, details: 'Request unauthorized.' });
   expect(reported(refusal)).toEqual([
     'error: Temporal refuses this (Request unauthorized.). The credentials of this command lack the right to do that: ask who runs the server. What is set here: fileconv doctor\n',
@@ -26,7 +26,7 @@ it('what Temporal refuses is one line that says why', () => {
   ]);
 });
 
-it('a package that was left out of the installation is one line that says how to get it', () => {
+it('a missing optional package gives one line with how to install it', () => {
   const missing = Object.assign(new Error("Cannot find module 'sharp'\nRequire stack:\n- /a/b.js"), {
     code: 'MODULE_NOT_FOUND',
   });

@@ -10,14 +10,14 @@ import { buildCommands } from '../src/command-tree';
 import { createOutput } from '../src/output/output';
 import { runCommandLine } from '../src/program';
 
-/** The built CLI: `npm test` builds it first. */
+/** The built CLI; `npm test` builds it first. */
 export const mainFile = path.resolve(__dirname, '../dist/main.js');
 
 export interface CommandOptions {
   cwd: string;
   env?: Readonly<Record<string, string | undefined>>;
   timeoutMs?: number;
-  /** What standard input holds; default: it is closed. */
+  /** Content of standard input; default: closed. */
   input?: string | Buffer;
 }
 
@@ -25,27 +25,25 @@ export interface Ended {
   code: number | null;
   signal: NodeJS.Signals | null;
   stdout: string;
-  /** Without everyday waits; `stderr()` has them. */
+  /** Without everyday waits; `RunningCommand.stderr()` includes them. */
   stderr: string;
 }
 
-/** One `fileconv` that runs. */
 export interface RunningCommand {
-  /** Rejects when it has not ended in time. */
+  /** Rejects on timeout. */
   readonly ended: Promise<Ended>;
   stdout(): string;
   stderr(): string;
-  /** Resolves when stdout or stderr holds it; rejects when the command ends before. */
+  /** Resolves when stdout or stderr matches; rejects if the command ends first. */
   until(pattern: RegExp): Promise<void>;
-  /** The document that `--json` prints, as soon as it is whole. */
+  /** The document that `--json` prints, once it is complete. */
   untilJson(): Promise<unknown>;
-  /** Asks it to end: Ctrl-C by default. */
+  /** Sends a signal; default: SIGINT, as Ctrl-C does. */
   interrupt(signal?: NodeJS.Signals): void;
-  /** Asks it to, and tells how it has ended. */
+  /** Sends a signal and waits for the end. */
   end(signal?: NodeJS.Signals): Promise<Ended>;
 }
 
-/** One that runs as a process of its own. */
 export interface RunningProcess extends RunningCommand {
   readonly child: ChildProcess;
 }
@@ -53,10 +51,10 @@ export interface RunningProcess extends RunningCommand {
 const isRoot = process.getuid?.() === 0;
 const setpriv = ['setpriv', '--inh-caps=-all', '--bounding-set=-all'];
 
-/** Whether file permissions hold for the commands of these tests: root ignores them unless its capabilities are dropped. */
+/** False if the commands of these tests run as root with its capabilities, and so ignore file permissions. */
 export const permissionsHold = !isRoot || spawnSync(setpriv[0] ?? '', [...setpriv.slice(1), 'true']).status === 0;
 
-/** The environment of every command: nothing of the developer's own Temporal or fileconv, conversions asked after at once. */
+/** The environment of every command: without the developer's Temporal and fileconv settings, and with a quick first poll. */
 export function commandEnv(extra: CommandOptions['env'] = {}): Record<string, string | undefined> {
   const inherited = Object.entries(process.env).filter(
     ([name]) => !/^(TEMPORAL_|FILECONV_|NO_COLOR$|FORCE_COLOR$)/.test(name) || name === 'TEMPORAL_CLI_PATH',
@@ -66,8 +64,8 @@ export function commandEnv(extra: CommandOptions['env'] = {}): Record<string, st
 }
 
 /**
- * Starts a command in this process: what it reads and writes, and what asks it to end, are the test's. What needs a process, to be killed, for a
- * terminal, or because it serves others (`up`, `service`, `worker`), is started by `startProcess`.
+ * Starts a command in this process, with streams and signals of the test. Use `startProcess` for a command that must be killed, needs a
+ * terminal or serves others (`up`, `service`, `worker`).
  */
 export function startFileconv(args: readonly string[], options: CommandOptions): RunningCommand {
   const { texts, ...host } = hostOf(options);
@@ -75,7 +73,7 @@ export function startFileconv(args: readonly string[], options: CommandOptions):
   return watched(args, options, { texts, ended, interrupt: (signal) => void host.process.emit(signal) });
 }
 
-/** What a command in this process has in place of a process, and what it wrote. */
+/** Stands in for the process of a command, and records its output. */
 export function hostOf({ cwd, env: extra, input }: Omit<CommandOptions, 'timeoutMs'>) {
   const texts = { stdout: '', stderr: '' };
   const into = (name: 'stdout' | 'stderr') =>
@@ -99,7 +97,7 @@ export function hostOf({ cwd, env: extra, input }: Omit<CommandOptions, 'timeout
   };
 }
 
-/** Starts a command as a process of its own, in which file permissions hold. */
+/** Starts a command as a child process, for which file permissions hold. */
 export function startProcess(args: readonly string[], options: CommandOptions): RunningProcess {
   const command = [...(isRoot && permissionsHold ? setpriv : []), process.execPath, mainFile, ...args];
   const child = spawn(command[0] ?? '', command.slice(1), {
@@ -107,7 +105,7 @@ export function startProcess(args: readonly string[], options: CommandOptions): 
     env: commandEnv(options.env),
     stdio: ['pipe', 'pipe', 'pipe'],
   });
-  // A command may end without having read it all.
+  // A command may end before it has read all its input.
   child.stdin.on('error', () => undefined).end(options.input);
   const texts = { stdout: '', stderr: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => (texts.stdout += text));
@@ -143,7 +141,7 @@ function watched(
       throw new Error(`${command} had not ended after ${timeoutMs} ms:\n${texts.stderr}`);
     }),
   ]).finally(() => late.abort());
-  // Of a command that a test leaves running nobody asks.
+  // A test may leave a command running and never await its end.
   inTime.catch(() => undefined);
   async function untilTrue(isTrue: () => boolean, what: string): Promise<void> {
     while (!isTrue()) {
@@ -171,23 +169,23 @@ function watched(
 const everydayWait =
   /^.* (?:waits|has waited) for (?:the service to finish the conversion|the service's callback|the callback that tells whether|the attempt under way|the worker of the stack|a worker that (?:is free|takes it|continues)).*\n/gm;
 
-/** What is left of standard error when nothing is wrong but the machine is busy: a job that stands still for 8 s is told. */
+/** Removes lines about waiting: on a busy machine, even a healthy command prints them for a job that stands still for 8 s. */
 export function withoutEverydayWaits(stderr: string): string {
   return stderr.replace(everydayWait, '');
 }
 
-/** Runs `fileconv` to its end, in this process. */
+/** Runs `fileconv` to its end in this process. */
 export const fileconv = (args: readonly string[], options: CommandOptions): Promise<Ended> =>
   startFileconv(args, options).ended;
 
-/** Runs `fileconv` to its end, as a process of its own. */
+/** Runs `fileconv` to its end as a child process. */
 export const fileconvProcess = (args: readonly string[], options: CommandOptions): Promise<Ended> =>
   startProcess(args, options).ended;
 
-/** A new folder, which is removed with that of the run. */
+/** A new folder; the end of the test run removes it. */
 export const newFolder = (): Promise<string> => mkdtemp(path.join(tmpdir(), 'fileconv cli-'));
 
-/** A new folder with these files, by their paths in it. */
+/** A new folder with these files, by relative path. */
 export async function folderWith(files: Readonly<Record<string, string | Buffer>>): Promise<string> {
   const folder = await newFolder();
   for (const [name, content] of Object.entries(files)) {
@@ -197,7 +195,7 @@ export async function folderWith(files: Readonly<Record<string, string | Buffer>
   return folder;
 }
 
-/** Every file below a folder, without the state of a stack. */
+/** Relative paths of all files and folders below a folder, except the state of a stack. */
 export const filesBelow = async (folder: string): Promise<string[]> =>
   (await readdir(folder, { recursive: true })).filter((name) => !name.startsWith('.fileconv')).sort();
 
@@ -205,10 +203,10 @@ export function parseJson(text: string): unknown {
   return JSON.parse(text);
 }
 
-/** Lines that hold something. */
+/** The lines that are not empty. */
 export const linesOf = (text: string): string[] => text.split('\n').filter((line) => line !== '');
 
-/** Every command, as it is typed: `batch run`. */
+/** The full name of every command, such as `batch run`. */
 export function commandNames(): string[] {
   const stream = { write: () => true };
   const output = createOutput({ stdout: stream, stderr: stream, env: {}, json: false });

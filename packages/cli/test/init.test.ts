@@ -10,7 +10,7 @@ async function userOf(more: Record<string, string> = {}) {
   return { cwd, run: (args: string[]) => fileconv(args, { cwd, env: { XDG_CONFIG_HOME: home, ...more } }) };
 }
 
-it('an account is written down, and holds at once', async () => {
+it('writes an account, which is in effect at once', async () => {
   const { cwd, run } = await userOf();
   const file = path.join(cwd, 'fileconv.toml');
   expect(await run(account)).toMatchObject({
@@ -27,12 +27,12 @@ it('an account is written down, and holds at once', async () => {
     'apps.production.app_id': 'c0a8f1de',
     'apps.production.token': expect.stringMatching(/^\*+$/) as string,
   });
-  // Nothing has to be allowed: a command that reaches out comes as far as it can without the token.
+  // The file needs no `config allow`: the command goes on until it lacks the token.
   const { code, stderr } = await run(['formats']);
   expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('MY_TOKEN') as string });
 });
 
-it('one that is there stays as it is, and a wrong one is not written', async () => {
+it('keeps an existing file, and writes no invalid one', async () => {
   const { cwd, run } = await userOf({ MY_TOKEN: 'secret' });
   for (const wrong of [
     ['--service', 'conversion'],
@@ -52,15 +52,15 @@ it('one that is there stays as it is, and a wrong one is not written', async () 
   expect(await readFile(path.join(cwd, 'fileconv.toml'), 'utf8')).toContain('[apps."first"]');
 });
 
-describe('what a command says', () => {
-  it('with --quiet are errors alone, and the document of --json', async () => {
+describe('output', () => {
+  it('is only errors and the --json document with --quiet', async () => {
     const { run } = await userOf();
     expect(await run(['config', 'show', '--quiet'])).toMatchObject({ code: 0, stdout: '', stderr: '' });
     expect(parseJson((await run(['config', 'show', '-q', '--json'])).stdout)).toMatchObject({ file: null });
     expect((await run(['convert', 'missing.md', '--to', 'html', '-q'])).stderr).toMatch(/^error: /);
   });
 
-  it('with --verbose has the causes of an error', async () => {
+  it('includes the causes of an error with --verbose', async () => {
     const { run } = await userOf();
     const args = ['config', 'show', '--config', 'missing.toml'];
     expect((await run(args)).stderr).not.toContain('caused by');

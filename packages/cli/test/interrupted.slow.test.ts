@@ -8,7 +8,7 @@ import { escape, hasReplacedShell, hasScript, lineOfCursor, openTerminal, screen
 import { stackOfAllTests } from './running-stack';
 import { noisyPng } from './samples';
 
-/** Ctrl-C at whatever moment: the terminal is left as it was found. */
+/** Ctrl-C at any moment leaves the terminal as it was. */
 
 const onTerminal = hasScript ? describe : describe.skip;
 jest.setTimeout(600_000);
@@ -23,13 +23,13 @@ onTerminal('Ctrl-C on a terminal of 60 columns', () => {
     for (let n = 0; n < 20; n += 1) await writeFile(path.join(cwd, `many/${n}.png`), noisyPng(8));
   });
 
-  /** What ended by itself before a moment, as it would before a later one. */
+  /** Commands that ended on their own before a delay; with a longer delay they would too. */
   const over = new Set<string>();
 
-  // Before the program is there, while it loads, while it asks, while it shows.
+  // The delays hit the start of Node, the loading, the first request and the output.
   it.each([30, 300, 700, 1_200, 2_500])('leaves no half line after %i ms', async (delayMs) => {
     const left: string[] = [];
-    // While Node itself starts, all commands are the same.
+    // While Node starts, all commands behave the same.
     const waiting = delayMs < 100 ? lines.slice(0, 5) : lines.filter((line) => !over.has(line));
     expect(waiting).not.toEqual([]);
     const takeTurns = async () => {
@@ -48,10 +48,10 @@ onTerminal('Ctrl-C on a terminal of 60 columns', () => {
     let raw = '';
     child.stdout.setEncoding('utf8').on('data', (text: string) => (raw += text));
     const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
-    // A command that ends at that very moment reads no Ctrl-C any more.
+    // A command that is just ending reads no more input.
     child.stdin.on('error', () => undefined);
     await Promise.race([sleep(delayMs), ended]);
-    // Before it, Ctrl-C would interrupt the shell, which may start the command all the same.
+    // Before that, Ctrl-C would interrupt the shell, which might still start the command.
     await until('the command is there', () => hasReplacedShell(child));
     const wasOver = child.exitCode !== null;
     if (!wasOver) child.stdin.write('\u0003');
@@ -60,11 +60,11 @@ onTerminal('Ctrl-C on a terminal of 60 columns', () => {
   }
 });
 
-/** What is wrong with how a command left the terminal. */
+/** Problems in the state of the terminal after a command. */
 function wrongs(raw: string, code: number | null): string[] {
   const text = raw.replace(/\^C$/, '');
   const found: string[] = [];
-  // The echo may stand there, or have been taken back.
+  // The echo may still be there, or be erased.
   if (!['', '^C'].includes(lineOfCursor(raw))) found.push(`half a line: ${JSON.stringify(raw.slice(-80))}`);
   if (text.lastIndexOf(`${escape}[?25l`) > text.lastIndexOf(`${escape}[?25h`)) found.push('the cursor is hidden');
   if (/\n\s+at .*[(:]/.test(text)) found.push(`a stack trace: ${text}`);

@@ -39,14 +39,14 @@ const asAlways = (endpoint: string) =>
   rig.stub.on(endpoint, (seen, response) => rig.stub.answerAsAlways(seen, response));
 const refuse = (endpoint: string, code = 'FREE_PLAN_DISALLOWED', status = 403) => rig.stub.fail(endpoint, status, code);
 
-/** What stands behind a name in the first part of `job show`. */
+/** The value of a field in the first part of `job show`. */
 const shown = ({ stdout }: Ended, name: string): string | undefined =>
   linesOf(stdout)
     .find((line) => line.startsWith(`${name} `))
     ?.slice(14);
 
 describe('fileconv job show', () => {
-  it('tells that the workflow task fails, and why, and blames no worker that is gone', async () => {
+  it('reports the failure of the workflow task, and does not blame a missing worker', async () => {
     const { temporal } = rig;
     const { namespace } = temporal.options;
     const taskQueue = { name: `failing ${cwd}` };
@@ -73,7 +73,7 @@ describe('fileconv job show', () => {
   it.each([
     ['a cost beyond all numbers', { vcredits: 2 ** 63 }, { status: 'completed' }],
     ['a code without end', { error: { code: 'A'.repeat(5_000), message: 'no' } }, { status: 'failed' }],
-  ])('%s of the service does not stop a job for ever', async (_what, outcome, expected) => {
+  ])('survives %s from the service', async (_what, outcome, expected) => {
     rig.stub.on('task/response', (seen, response) => answerCompleted(response, seen.connector, outcome));
     const handle = await start();
     await handle.result().catch(() => undefined);
@@ -82,7 +82,7 @@ describe('fileconv job show', () => {
     expect(parseJson(stdout)).not.toHaveProperty('vcredits', 2 ** 63);
   });
 
-  it('tells the cost and the output of a job that has ended', async () => {
+  it('shows the cost and the output of a finished job', async () => {
     const handle = await start();
     const { taskId, requests } = await handle.result();
     const ended = await run('show', handle.workflowId);
@@ -95,7 +95,7 @@ describe('fileconv job show', () => {
     expect(ended.stdout).not.toContain('fileconv job');
   });
 
-  it('tells what a running job waits for, the last failure and the next attempt', async () => {
+  it('shows what a running job waits for, the last failure and the next attempt', async () => {
     refuse('task/response', 'INTERNAL_SERVER_ERROR', 500);
     const policies = { ...quickPolicies, retryInitialInterval: 50_000, retryMaximumInterval: 50_000 };
     const handle = await start({ policies });
@@ -112,10 +112,10 @@ describe('fileconv job show', () => {
     await handle.cancel();
   });
 
-  it('names the app whose vCredits a parked job waits for, and the command that lets it continue', async () => {
+  it('names the app whose vCredits a parked job waits for, and the command that resumes it', async () => {
     refuse('convert/file', 'INSUFFICIENT_VCREDITS');
     const handle = await start();
-    // While it asks again, it waits for that answer.
+    // During a probe, the job waits for the answer instead.
     let ended: Ended | undefined;
     await until('it is parked and does not ask', async () => {
       ended = await run('show', handle.workflowId);
@@ -140,7 +140,7 @@ describe('fileconv job show', () => {
     expect(linesOf(ended.stdout).at(-1)).toBe('Start one: fileconv worker');
   });
 
-  it("links to the Temporal UI that the configuration names for somebody's own Temporal", async () => {
+  it('links to the configured Temporal UI of an external Temporal', async () => {
     const { workflowId } = await start();
     const { runId } = await rig.temporal.workflow.getHandle(workflowId).describe();
     const env = { FILECONV_TEMPORAL_UI_URL: 'https://temporal.example.com/ui/' };
@@ -149,7 +149,7 @@ describe('fileconv job show', () => {
     );
   });
 
-  it.each(['show', 'watch', 'cancel', 'retry'])('%s says in one line that there is no such job', async (command) => {
+  it.each(['show', 'watch', 'cancel', 'retry'])('%s reports an unknown job in one line', async (command) => {
     const ended = await run(command, 'no/such');
     expect(ended).toMatchObject({ code: 2, stdout: '' });
     expect(linesOf(ended.stderr)).toEqual([
@@ -159,7 +159,7 @@ describe('fileconv job show', () => {
 });
 
 describe('fileconv job watch', () => {
-  it('waits for the job and ends as convert would: 0 with the file, 1 with the error', async () => {
+  it('waits for the job and exits like convert: 0 with the file, 1 with the error', async () => {
     const good = await run('watch', (await start()).workflowId);
     expect(good).toMatchObject({ code: 0 });
     expect(good.stdout).toBe(`report.md → pdf: ${path.join(rig.folder, 'report.pdf')} (9 B)\n`);
@@ -169,7 +169,7 @@ describe('fileconv job watch', () => {
     expect(parseJson(bad.stdout)).toMatchObject({ status: 'failed', error: { code: 'FREE_PLAN_DISALLOWED' } });
   });
 
-  it('leaves the job alone when it is interrupted, and says how to come back', async () => {
+  it('leaves the job running when it is interrupted, and says how to come back', async () => {
     refuse('task/response', 'INTERNAL_SERVER_ERROR', 500);
     const handle = await start();
     const watching = startFileconv(['job', 'watch', handle.workflowId], {
@@ -185,7 +185,7 @@ describe('fileconv job watch', () => {
   });
 });
 
-it('fileconv job cancel cancels once, names the task that continues, and refuses for a job that has ended otherwise', async () => {
+it('fileconv job cancel cancels once, names the task that goes on, and refuses a job that has ended otherwise', async () => {
   refuse('task/response', 'INTERNAL_SERVER_ERROR', 500);
   const handle = await start();
   await polled();
@@ -206,7 +206,7 @@ it('fileconv job cancel cancels once, names the task that continues, and refuses
 });
 
 describe('fileconv job retry', () => {
-  it('only downloads again what failed in the download', async () => {
+  it('only repeats the download if the download failed', async () => {
     refuse('download/url');
     const id = await startAndFail({ policies: { ...quickPolicies, parkedDeadline: '1 second' } });
     expect(linesOf((await run('show', id)).stdout).at(-1)).toBe(
@@ -220,7 +220,7 @@ describe('fileconv job retry', () => {
     expect([rig.stub.count('upload/file'), rig.stub.count('convert/file')]).toEqual([1, 1]);
   });
 
-  it('continues with the conversion task of a job that was cancelled while it converted', async () => {
+  it('resumes the conversion task of a job that was cancelled while converting', async () => {
     refuse('task/response', 'INTERNAL_SERVER_ERROR', 500);
     const handle = await start();
     await polled();
@@ -233,7 +233,7 @@ describe('fileconv job retry', () => {
     expect(rig.stub.count('convert/file')).toBe(1);
   });
 
-  it('starts again what failed before anything was charged', async () => {
+  it('restarts a job that failed before any charge', async () => {
     refuse('convert/file');
     const id = await startAndFail();
     asAlways('convert/file');
@@ -256,7 +256,7 @@ describe('fileconv job retry', () => {
     expect(rig.stub.count('convert/file')).toBe(2);
   });
 
-  it('takes a job that was terminated while it submitted for one that may have been charged', async () => {
+  it('assumes a possible charge if the job was terminated while submitting', async () => {
     let answer = (): void => undefined;
     rig.stub.on('convert/file', (_seen, response) => void (answer = () => cut(response)));
     const handle = await start();
@@ -269,7 +269,7 @@ describe('fileconv job retry', () => {
     expect(shown(await run('show', handle.workflowId), 'Error')).toBe('TERMINATED: The job was terminated by hand.');
   });
 
-  it('refuses a job that runs and one that has completed', async () => {
+  it('refuses a running job and a completed one', async () => {
     refuse('task/response', 'INTERNAL_SERVER_ERROR', 500);
     const handle = await start();
     await polled();
@@ -281,7 +281,7 @@ describe('fileconv job retry', () => {
     expect((await run('retry', handle.workflowId)).stderr).toMatch(/has completed/);
   });
 
-  it('replaces what it has delivered with --again, as it advises, and nothing that somebody has written there', async () => {
+  it('with --again replaces its own result, but no file that was edited since', async () => {
     const handle = await start();
     const { workflowId } = handle;
     await handle.result();

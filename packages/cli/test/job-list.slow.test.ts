@@ -19,7 +19,7 @@ let rig: ConversionRig;
 let cwd: string;
 const env = { TEMPORAL_ADDRESS: '' };
 
-/** One job in each state, in the order in which they were started. */
+/** One job in each state, oldest first. */
 const ids = {
   completed: 'list/completed',
   twice: 'list/twice',
@@ -76,7 +76,7 @@ async function listed(...args: string[]): Promise<string[]> {
 }
 
 describe('fileconv job list', () => {
-  it('shows id, state or step, summary, time, code and vCredits, the newest first', async () => {
+  it('shows id, state or step, summary, time, code and vCredits, newest first', async () => {
     const { stdout, code } = await fileconv(['job', 'list', '--app', app], { cwd, env });
     expect(code).toBe(0);
     const time = '\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d';
@@ -90,7 +90,7 @@ describe('fileconv job list', () => {
     ]);
   });
 
-  it('shows the time of this machine beside UTC, where they differ', async () => {
+  it('shows local time next to UTC if they differ', async () => {
     const there = { cwd, env: { ...env, TZ: 'Asia/Tokyo' } };
     const { stdout } = await fileconvProcess(['job', 'list', '--app', app], there);
     expect(stdout).toMatch(/^ID +STATUS +SUMMARY +SINCE \(HERE\) +SINCE \(UTC\) +CODE +VCREDITS$/m);
@@ -112,16 +112,16 @@ describe('fileconv job list', () => {
     ['--since 1h', [ids.parked, ids.running, ids.failed, ids.twice, ids.completed]],
     ['--since 2999-01-01', []],
     ['--limit 2', [ids.parked, ids.running]],
-  ])('lists with %s what fits, and nothing else', async (options, expected) => {
+  ])('lists exactly the matching jobs with %s', async (options, expected) => {
     expect(await listed(...options.split(' '))).toEqual(expected);
   });
 
-  it('says how many more there are', async () => {
+  it('says how many more jobs there are', async () => {
     const { stderr } = await fileconv(['job', 'list', '--app', app, '--limit', '2'], { cwd, env });
     expect(stderr).toBe('2 of 5; see more with --limit 5.\n');
   });
 
-  it('says what works and what to type where the search attributes are not registered', async () => {
+  it('says what works and what to type if the search attributes are not registered', async () => {
     const namespace = await newNamespace(rig.temporal);
     const temporal = new Client({ connection: rig.temporal.connection, namespace });
     const client = new FileConversionClient({ client: temporal, app });

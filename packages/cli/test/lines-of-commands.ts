@@ -1,6 +1,6 @@
-/** What slow tests type, of each command: `command-line.test.ts` sees to it that none is forgotten. */
+/** Command lines for the slow tests; `command-line.test.ts` checks that no command is missing. */
 
-/** A command line of each command. The batch `nightly` is under way from the first of them on. */
+/** A line for each command. The batch `nightly` runs from the first line that starts it. */
 export const linesToInterrupt = [
   'convert one.png --to gif',
   'batch run many --from png --to gif --out out --name nightly --window 1',
@@ -44,13 +44,13 @@ export const linesToInterrupt = [
   'codec-server',
 ];
 
-/** Some start what they interrupt, and are interrupted in tests of their own; the others ask a stack that the console has not. */
+/** These start what they interrupt and have tests of their own, or need a stack that this console does not have. */
 export const notInterrupted = /^(up|service|down|status|logs|open|init|completion|complete)$/;
 
 const failed = 1;
 const batchCouldNotRun = 3;
 
-/** A command line of each command that needs Temporal to be there. */
+/** A line for each command that needs Temporal. */
 export const needsTemporal: [line: string, code: number][] = [
   ['convert in/a.md --to html', failed],
   ['app ready', failed],
@@ -79,6 +79,6 @@ export const needsTemporal: [line: string, code: number][] = [
   ['doctor', failed],
 ];
 
-/** They start and wait for it, run beside it, or have tests of their own: `worker` and `batch retry`. */
+/** These start Temporal and wait for it, work without it, or have tests of their own: `worker` and `batch retry`. */
 export const needsNoTemporal =
   /^(up|down|status|logs|init|completion|complete|worker|batch retry|callbacks|codec-server|formats|service( .*)?|config .*)$/;

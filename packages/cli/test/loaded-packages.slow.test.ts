@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 const cli = path.resolve(__dirname, '../dist');
 
-/** The files that Node loads with a program that has the modules of the command line at hand. */
+/** Files that Node loads for a program run in the folder of the built CLI. */
 async function filesOf(program: string): Promise<string[]> {
   const tell = "process.once('exit', () => process.stderr.write(JSON.stringify(Object.keys(require.cache))));";
   return JSON.parse((await run(process.execPath, ['-e', `${program}\n${tell}`], { cwd: cli })).stderr) as string[];
@@ -18,36 +18,36 @@ function packagesOf(files: readonly string[]): string[] {
 
 const serverSide = ['@temporalio/worker', '@temporalio/workflow', 'fastify', 'undici', 'pino', 'prom-client'];
 
-describe('the packages that a command waits for', () => {
-  it('are none of worker and service when it runs a batch', async () => {
+describe('the packages a command loads', () => {
+  it('exclude those of worker and service for a batch run', async () => {
     const packages = packagesOf(await filesOf("require('./program.js'); require('./commands/batch/run.js');"));
 
     expect(packages).toContain('@temporalio/client');
     expect(packages.filter((each) => serverSide.includes(each))).toEqual([]);
   });
 
-  it('are none that read manifests and patterns when it converts a file', async () => {
+  it('exclude those for manifests and patterns for the conversion of a file', async () => {
     const packages = packagesOf(await filesOf("require('./commands/convert.js'); require('./convert/run-job.js');"));
 
     expect(packages).toContain('@temporalio/client');
     expect(packages.filter((each) => [...serverSide, 'csv-parse', 'picomatch'].includes(each))).toEqual([]);
   });
 
-  it('are none of Temporal’s client when it decrypts for the UI', async () => {
+  it('exclude Temporal’s client for the codec server', async () => {
     const packages = packagesOf(await filesOf("require('./program.js'); require('./keys/codec-server.js');"));
 
     expect(packages).toContain('fastify');
     expect(packages).not.toContain('@temporalio/client');
   });
 
-  it.each(['--help', 'batch --help'])('are none of a command when it shows its help: %s', async (line) => {
+  it.each(['--help', 'batch --help'])('exclude those of every command for its help: %s', async (line) => {
     const files = await filesOf(`require('./program.js').runCommandLine(${JSON.stringify(line.split(' '))}, process);`);
 
     expect(packagesOf(files)).toEqual(['commander', 'picocolors']);
   });
 });
 
-it('a batch is started before what writes its report is loaded', async () => {
+it('a batch starts before the code for its report is loaded', async () => {
   const files = await filesOf("require('./program.js'); require('./commands/batch/run.js');");
 
   expect(files.filter((file) => /commands.batch.run\.js$/.test(file))).toHaveLength(1);

@@ -6,7 +6,7 @@ import { registrationCommands } from '../src/commands/namespace-init';
 import { fileconv, linesOf, newFolder, parseJson } from './fileconv';
 import { searchAttributeTypes } from '../../../src/job/search-attributes';
 
-/** By number in Temporal's API. */
+/** Indexed by the number in Temporal's API. */
 const typeNames = ['', 'Text', 'Keyword', 'Int', 'Double', 'Bool', 'Datetime', 'KeywordList'];
 const names = Object.keys(searchAttributeTypes);
 const refusal = { status: 7, message: 'Request unauthorized.' };
@@ -29,7 +29,7 @@ describe('fileconv namespace init', () => {
   const add = (namespace: string, types: Record<string, number>) =>
     client.connection.operatorService.addSearchAttributes({ namespace, searchAttributes: types });
 
-  it('registers every search attribute, says which, and the second time that all were there', async () => {
+  it('registers every search attribute and lists them; the second time it changes nothing', async () => {
     const first = await fileconv(['namespace', 'init', '--json'], { cwd, env });
     expect(first.code).toBe(0);
     expect(parseJson(first.stdout)).toEqual({ namespace: env.TEMPORAL_NAMESPACE, present: [], added: names });
@@ -46,7 +46,7 @@ describe('fileconv namespace init', () => {
     expect(second.stderr).toContain('nothing was changed');
   });
 
-  it('makes the namespace keep closed workflows for 30 days, until which doctor warns', async () => {
+  it('sets the retention of closed workflows to 30 days; doctor warns until then', async () => {
     const namespace = env.TEMPORAL_NAMESPACE;
     const doctor = async () => linesOf((await fileconv(['doctor'], { cwd, env })).stdout);
     const command = `temporal operator namespace update --address ${env.TEMPORAL_ADDRESS} --namespace ${namespace} --retention 720h`;
@@ -68,7 +68,7 @@ describe('fileconv namespace init', () => {
     expect((await fileconv(['namespace', 'init'], { cwd, env })).stderr).not.toContain('30 days');
   });
 
-  it('names the attribute that another type has taken, and adds nothing', async () => {
+  it('names an attribute that exists with another type, and adds nothing', async () => {
     const namespace = env.TEMPORAL_NAMESPACE;
     await add(namespace, { ConversionVCredits: 1 });
     const ended = await fileconv(['namespace', 'init'], { cwd, env });
@@ -79,7 +79,7 @@ describe('fileconv namespace init', () => {
     expect(Object.keys(await registered(namespace))).not.toContain('ConversionStatus');
   });
 
-  it('prints the commands to type where the server refuses', async () => {
+  it('prints the commands to type if the server refuses', async () => {
     const proxy = await startTemporalProxy(env.TEMPORAL_ADDRESS, { AddSearchAttributes: refusal });
     const refusedEnv = { ...env, TEMPORAL_ADDRESS: proxy.address };
     const ended = await fileconv(['namespace', 'init'], { cwd, env: refusedEnv });
@@ -98,7 +98,7 @@ describe('fileconv namespace init', () => {
     expect(parseJson(json.stdout)).toMatchObject({ error: { code: 'ACCOUNT_REFUSED' } });
   });
 
-  it('takes them for registered where the server shows no list, but lets queries name them', async () => {
+  it('accepts attributes that queries can use if the server refuses to list them', async () => {
     await fileconv(['namespace', 'init'], { cwd, env });
     const proxy = await startTemporalProxy(env.TEMPORAL_ADDRESS, { ListSearchAttributes: refusal });
     const ended = await fileconv(['namespace', 'init', '--json'], {
@@ -110,7 +110,7 @@ describe('fileconv namespace init', () => {
     expect(parseJson(ended.stdout)).toMatchObject({ present: names, added: [] });
   });
 
-  it("prints Temporal Cloud's own command for one of its namespaces", () => {
+  it("prints Temporal Cloud's own command for a namespace there", () => {
     const [command, ...others] = registrationCommands(
       { address: 'billing.a1b2c.tmprl.cloud:7233', namespace: 'billing.a1b2c' },
       ['ConversionApp', 'ConversionVCredits'],
@@ -130,7 +130,7 @@ describe('fileconv namespace init', () => {
     ],
     ['no Temporal', { TEMPORAL_ADDRESS: '127.0.0.1:1' }, 1, /can't be reached at 127\.0\.0\.1:1/],
     ['no stack', { TEMPORAL_ADDRESS: '' }, 1, /No stack runs in .*fileconv up/],
-  ])('says in one line what is wrong: %s', async (_what, variables, code, problem) => {
+  ])('explains the problem in one line: %s', async (_what, variables, code, problem) => {
     const ended = await fileconv(['namespace', 'init'], { cwd, env: { ...env, ...variables } });
     expect(ended).toMatchObject({ code, stdout: '' });
     expect(linesOf(ended.stderr)).toEqual([expect.stringMatching(problem)]);

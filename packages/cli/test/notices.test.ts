@@ -24,7 +24,7 @@ async function settingsOf(env: Record<string, string>) {
 }
 
 describe('[notify]', () => {
-  it('gives a worker the listener, its events and the secret, which is masked in logs from then on', async () => {
+  it('gives a worker the URL, the events and the secret, which is masked in logs from then on', async () => {
     const { settings, secrets } = await settingsOf({
       FILECONV_NOTIFY_URL: 'https://hooks.example.com/T0?sig=1',
       FILECONV_NOTIFY_SECRET_ENV: 'SECRET',
@@ -63,7 +63,7 @@ describe('[notify]', () => {
   });
 });
 
-it('--notify is refused before anything is done if it is no URL, without a word of it', async () => {
+it('refuses an invalid --notify URL before doing anything, without repeating it', async () => {
   const args = ['batch', 'run', 'in', '--to', 'gif', '--notify', 'https://me:password@hooks.example.com'];
   const ended = await fileconv(args, { cwd: await newFolder(), env: stack.env });
   expect([ended.code, linesOf(ended.stderr)]).toEqual([
@@ -86,7 +86,7 @@ describe('--on-end', () => {
     return { ended, told: linesOf(await told('told.txt')), json: await told('told.json') };
   }
 
-  it('runs a program without a shell when the batch has ended, with its name, its status and what is known of it', async () => {
+  it('runs a program without a shell when the batch has ended, with its name, status and report', async () => {
     const { ended, told, json } = await run('ended', './tell me.sh');
     expect(ended.code).toBe(0);
     expect(parseJson(ended.stdout)).toMatchObject({ counts: { succeeded: 2 } });
@@ -94,20 +94,20 @@ describe('--on-end', () => {
     expect(JSON.parse(json)).toMatchObject({ batch: 'ended', status: 'completed', counts: { succeeded: 2 } });
   });
 
-  it('warns of a program that fails, and the exit code stays that of the batch', async () => {
+  it('warns of a program that fails, and keeps the exit code of the batch', async () => {
     const { ended } = await run('fails', './tell me.sh', { code: 3 });
     expect(ended.code).toBe(0);
     expect(ended.stderr).toContain('warning: --on-end: ./tell me.sh has ended with code 3.');
   });
 
-  it('runs it also when the batch itself could not work', async () => {
+  it('also runs when the batch itself failed', async () => {
     const { ended, told, json } = await run('no-files', './tell me.sh', { from: 'in/*.nothing' });
     expect([ended.code, told]).toEqual([2, ['2', 'no-files', 'failed']]);
     expect(JSON.parse(json)).toMatchObject({ status: 'failed', code: expect.any(String) as string });
   });
 
   it.each(['./tell me.sh now', './in'])(
-    'is refused before the batch is started if there is no program %s',
+    'refuses %s before the batch starts, because there is no such program',
     async (program) => {
       const { ended } = await run('no-program', program);
       expect(ended.code).toBe(2);

@@ -18,7 +18,7 @@ import { fileconvProcess as fileconv, filesBelow, linesOf, newFolder, parseJson 
 import { startStack, type RunningStack } from './running-stack';
 import { noisyPng } from './samples';
 
-/** Files that are on no disk of this machine: `fileconv up` has the configuration, the commands know nothing of it. */
+/** Files that are not on a local disk: only `fileconv up` has the credentials, most commands do without. */
 
 const server = s3ServerOfAllTests();
 let stack: RunningStack;
@@ -75,7 +75,7 @@ function put(bucket: string, key: string, mark = ''): Promise<unknown> {
   return server.client.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body }));
 }
 
-it('an object is converted to an object, whose SHA-256 is the job’s', async () => {
+it('converts an object to an object with the SHA-256 of the job', async () => {
   const bucket = await bucketWith({ 'in/a b.md': '# Report\n' });
   const { code, file } = await convert(
     await newFolder(),
@@ -94,7 +94,7 @@ it('an object is converted to an object, whose SHA-256 is the job’s', async ()
   expect(Uploads).toEqual([]);
 });
 
-it('the result of an object is beside it, and the same command again leaves it there', async () => {
+it('puts the result next to the object, and the same command again skips it', async () => {
   const bucket = await bucketWith({ 'a.md': '# Report\n' });
   const once = () => convert(process.cwd(), `s3://${bucket}/a.md`, '--to', 'html');
   expect(await once()).toMatchObject({ code: 0, file: { output: { uri: `s3://${bucket}/a.html` } } });
@@ -102,7 +102,7 @@ it('the result of an object is beside it, and the same command again leaves it t
   expect(again).toMatchObject({ code: 0, file: { status: 'skipped', output: { uri: `s3://${bucket}/a.html` } } });
 });
 
-it('? and # are characters of a key, alone and in a batch, whose run stays off the bucket of the sources', async () => {
+it('takes ? and # as part of a key; a batch writes nothing to the bucket of its sources', async () => {
   const bucket = await bucketWith({ 'q#1/a?.md': '# Right\n', 'q/a.md': '# Wrong\n' });
   const cwd = await newFolder();
   const single = await convert(cwd, `s3://${bucket}/q#1/a?.md`, '--to', 'html', '--out', `s3://${bucket}/out#/`);
@@ -116,7 +116,7 @@ it('? and # are characters of a key, alone and in a batch, whose run stays off t
   expect(Contents.map(({ Key }) => Key)).toEqual(['out#/a_.html', 'q#1/a?.md', 'q/a.md']);
 });
 
-it('files come from a bucket to the disk, and from the disk to a bucket', async () => {
+it('converts from a bucket to the disk, and from the disk to a bucket', async () => {
   const bucket = await bucketWith({ 'a.md': '# Report\n' });
   const folder = await newFolder();
   await writeFile(path.join(folder, 'b.md'), '# Report\n');
@@ -126,7 +126,7 @@ it('files come from a bucket to the disk, and from the disk to a bucket', async 
   expect(await sha256Of(bucket, 'b.html')).toMatch(/^[0-9a-f]{64}$/);
 });
 
-it('a file of the web is converted into a folder, and the query of its URL is shown nowhere', async () => {
+it('converts a file from the web into a folder, and never shows the query of its URL', async () => {
   const folder = await newFolder();
   const signature = 'of-a-signed-url';
   const signed = `${url}/report.md?X-Amz-Signature=${signature}`;
@@ -140,7 +140,7 @@ it('a file of the web is converted into a folder, and the query of its URL is sh
   expect(placeless.stderr + text + shown.stdout).not.toContain(signature);
 });
 
-it('a batch from bucket to bucket keeps its manifest, results and report there, and again it converts only what has changed', async () => {
+it('a batch between buckets keeps manifest, results and report there; run again, it converts only what changed', async () => {
   const [source, out] = [await server.newBucket(), await server.newBucket()];
   const names = [1, 2, 3].map((month) => `month=${month}/picture ${month}.png`);
   for (const name of names) await put(source, name);
@@ -178,7 +178,7 @@ it('a batch from bucket to bucket keeps its manifest, results and report there, 
   expect(retried.stdout).toBe('Batch year: nothing to do, 3 files done before.\n');
 });
 
-it('a bucket that there is not is one line that says what to do', async () => {
+it('a missing bucket gives one line that says what to do', async () => {
   const bucket = await server.newBucket();
   await put(bucket, 'a.png');
   const options = { cwd: await newFolder(), env: { ...stack.env, ...server.env } };
@@ -195,7 +195,7 @@ it('a bucket that there is not is one line that says what to do', async () => {
   }
 });
 
-it('the secret of the bucket is in nothing that the stack has written, Temporal’s database included', async () => {
+it('no file of the stack contains the secret of the bucket, not even Temporal’s database', async () => {
   const entries = await readdir(stack.stateDir, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => path.join(parentPath, name));
   const contents = await Promise.all(files.map((file) => readFile(file, 'latin1')));

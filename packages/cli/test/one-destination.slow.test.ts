@@ -5,14 +5,14 @@ import { until } from '../../../test/support/until';
 import { fileconv, newFolder } from './fileconv';
 import { envOfRig, rigOfCommandsOfAllTests } from './running-stack';
 
-/** Whoever asks for a result: two batches, a command, a schedule and a program. */
+/** Two batches, a command, a schedule and a program all ask for the same result. */
 
 const rig = rigOfCommandsOfAllTests();
 
 const rounds = 10;
 const files = ['a', 'b', 'c'];
 
-it('all at once, ten times: one conversion a destination, and everybody gets the result', async () => {
+it('concurrent requests, ten times: one conversion per destination, and everybody gets the result', async () => {
   const cwd = await newFolder();
   const env = envOfRig(rig);
   const command = (...args: string[]) => fileconv(args, { cwd, env });

@@ -19,7 +19,7 @@ const terminal = { isTTY: true, columns: 20, rows: 5 } as const;
 const escape = '\u001b';
 
 describe('on a terminal', () => {
-  it('replaces the live lines in one write, and only when they changed', () => {
+  it('replaces the live lines in one write, and only if they changed', () => {
     const stderr = stream(terminal);
     const output = createOutput({ json: false, stdout: stream(terminal), stderr, env: {} });
     output.live(['one', 'two']);
@@ -29,7 +29,7 @@ describe('on a terminal', () => {
     expect(stderr.written[1]).toMatch(new RegExp(`^\\r${escape}\\[2A${escape}\\[J.*three`));
   });
 
-  it('leaves no part of a line behind what the terminal echoes of Ctrl-C', () => {
+  it('leaves no remains of a live line behind the echo of Ctrl-C', () => {
     const stderr = stream(terminal);
     const output = createOutput({ json: false, stdout: stream(terminal), stderr, env: { NO_COLOR: '1' } });
     output.live(['[██░░] 1 of 2']);
@@ -38,7 +38,7 @@ describe('on a terminal', () => {
     expect(screenOf(stderr.text())).toEqual(['bye']);
   });
 
-  it('writes over the echo of a Ctrl-C that came while the command ended by itself', () => {
+  it('overwrites the echo of a Ctrl-C that came while the command ended', () => {
     const screenAfter = (write: (output: Output) => void) => {
       const screen = stream(terminal);
       screen.write('^C');
@@ -49,7 +49,7 @@ describe('on a terminal', () => {
     expect(screenAfter((output) => output.print('5'))).toEqual(['5']);
   });
 
-  it('takes the live lines away before anything else is written', () => {
+  it('erases the live lines before writing anything else', () => {
     const stderr = stream(terminal);
     const stdout = stream(terminal);
     const output = createOutput({ json: false, stdout, stderr, env: {} });
@@ -60,7 +60,7 @@ describe('on a terminal', () => {
     expect(stderr.written.slice(1)).toEqual([`${eraseEcho}bye\n`]);
   });
 
-  it('takes them away also when results go to a file', () => {
+  it('erases them also when results go to a file', () => {
     const stderr = stream(terminal);
     const stdout = stream();
     const output = createOutput({ json: false, stdout, stderr, env: {} });
@@ -69,7 +69,7 @@ describe('on a terminal', () => {
     expect([stderr.written.slice(1), stdout.text()]).toEqual([[`\r${escape}[1A${escape}[J`], 'done\n']);
   });
 
-  it('shows no more than fits: a line that wrapped could not be taken back', () => {
+  it('shows only what fits, because a wrapped line could not be erased', () => {
     const stderr = stream(terminal);
     const output = createOutput({ json: false, stdout: stream(), stderr, env: { NO_COLOR: '1' } });
     output.live(Array.from({ length: 9 }, (_, index) => `${index} ${'x'.repeat(40)}`));
@@ -77,7 +77,7 @@ describe('on a terminal', () => {
     expect([lines.length, Math.max(...lines.map((line) => line.length))]).toEqual([4, 19]);
   });
 
-  it('colours what goes there', () => {
+  it('colours messages', () => {
     const stderr = stream(terminal);
     createOutput({ json: false, stdout: stream(), stderr, env: {} }).fail('no');
     expect(stderr.text()).toBe(`${eraseEcho}${escape}[31merror:${escape}[39m no\n`);
@@ -89,7 +89,7 @@ describe('on a terminal', () => {
     expect(stderr.text()).toBe(`${eraseEcho}error: no\n`);
   });
 
-  it('does not colour results that go to a file meanwhile', () => {
+  it('does not colour results that go to a file', () => {
     const stdout = stream();
     const output = createOutput({ json: false, stdout, stderr: stream(terminal), env: {} });
     output.print(output.colors.dim('[1/2]'));
@@ -97,7 +97,7 @@ describe('on a terminal', () => {
   });
 });
 
-describe('elsewhere', () => {
+describe('without a terminal', () => {
   it.each([{}, { isTTY: true, json: true }, { isTTY: true, TERM: 'dumb' }])('has no live lines: %j', (given) => {
     const { isTTY = false, json = false, TERM } = given as { isTTY?: boolean; json?: boolean; TERM?: string };
     const stderr = stream({ isTTY });
@@ -106,7 +106,7 @@ describe('elsewhere', () => {
     expect([output.isLive, stderr.text()]).toEqual([false, '']);
   });
 
-  it('says nothing with --json but what went wrong', () => {
+  it('prints only warnings and errors with --json', () => {
     const stderr = stream();
     const output = createOutput({ json: true, stdout: stream(), stderr, env: {} });
     output.say('news');
@@ -118,7 +118,7 @@ describe('elsewhere', () => {
 
 describe('names and messages from outside', () => {
   const hostile = 'a\u202efdp.exe\u200f\u2028\u009b31m\u0007';
-  it('are shown without what a terminal would act on, wherever they are printed', () => {
+  it('are printed with control characters escaped', () => {
     const [stdout, stderr] = [stream(terminal), stream({ ...terminal, columns: 200 })];
     const output = createOutput({ json: false, stdout, stderr, env: {} });
     output.print(`${output.colors.green('ok')} ${hostile}\n${formatTable(['CODE'], [[hostile]])}`);
@@ -132,7 +132,7 @@ describe('names and messages from outside', () => {
     expect(stdout.text() + stderr.text()).not.toMatch(/[\p{Cf}\u0080-\u009f\u2028]/u);
   });
 
-  it('are the same in JSON, which has escapes for them', () => {
+  it('are kept in JSON, which has its own escapes', () => {
     const stdout = stream(terminal);
     createOutput({ json: true, stdout, stderr: stream(), env: {} }).printJson({ [hostile]: hostile });
     expect(JSON.parse(stdout.text())).toEqual({ [hostile]: hostile });

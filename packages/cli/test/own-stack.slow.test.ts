@@ -5,12 +5,12 @@ import path from 'node:path';
 import { fileconv, fileconvProcess, newFolder, startProcess } from './fileconv';
 import { until } from '../../../test/support/until';
 
-describe('fileconv convert with a stack of its own', () => {
-  it('that is killed and repeated converts nothing twice', async () => {
+describe('fileconv convert with its own stack', () => {
+  it('converts nothing twice when it is killed and repeated', async () => {
     const folder = await newFolder();
     await writeFile(path.join(folder, 'a.md'), '# A\n');
     const args = ['convert', 'a.md', '--to', 'html', '--json'];
-    // Until its first poll the job hears nothing.
+    // Without callbacks, the job learns nothing before its first poll.
     const env = { FILECONV_POLICIES_FIRST_CHECK_AFTER: '5 seconds', FILECONV_CALLBACKS_EMBEDDED: 'off' };
     const first = startProcess(args, { cwd: folder, env });
     const accepted = () =>
@@ -26,7 +26,7 @@ describe('fileconv convert with a stack of its own', () => {
     expect(accepted()).toBe(1);
   });
 
-  it('asks nothing of it through the proxy that the environment names', async () => {
+  it('bypasses the proxy of the environment', async () => {
     const folder = await newFolder();
     await writeFile(path.join(folder, 'a.md'), '# A\n');
     const proxy = 'http://127.0.0.1:1';
@@ -60,7 +60,7 @@ async function listJobsOf({ pid, temporal }: { pid: number; temporal: string }) 
   return fileconv(['job', 'list'], { cwd });
 }
 
-it('a stack that was killed is told as such to whoever never named a Temporal', async () => {
+it('says that the stack was killed, without naming TEMPORAL_ADDRESS, which was never set', async () => {
   const { code, stderr } = await listJobsOf({ pid: 999_999_999, temporal: '127.0.0.1:1' });
   expect(code).toBe(1);
   expect(stderr).toMatch(
@@ -69,7 +69,7 @@ it('a stack that was killed is told as such to whoever never named a Temporal', 
   expect(stderr).not.toContain('TEMPORAL_ADDRESS');
 });
 
-it('a stack that stands still is not told to have ended', async () => {
+it('says that a hanging stack does not answer, not that it has ended', async () => {
   const silent = createServer();
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
   try {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** The processes that a process started, by the name of the command they run; Linux only. */
+/** Child processes of a process by role; Linux only. */
 export function childrenOf(pid: number): Map<string, number> {
   const ids = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
   const roles = new Map<string, number>();
@@ -12,7 +12,7 @@ export function childrenOf(pid: number): Map<string, number> {
   return roles;
 }
 
-/** `temporal`, `engine` for a conversion of the service, or the command line; undefined if the process has ended since it was listed. */
+/** `temporal`, `service`, `worker` or else the command line; undefined if the process has ended since it was listed. */
 function roleOf(pid: number): string | undefined {
   let words: string[];
   try {
@@ -26,7 +26,7 @@ function roleOf(pid: number): string | undefined {
 
 export function isAlive(pid: number): boolean {
   try {
-    // A process that ended and that nobody has asked about yet is over, too.
+    // A zombie counts as ended.
     return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
   } catch {
     return false;

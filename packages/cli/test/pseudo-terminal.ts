@@ -2,7 +2,7 @@ import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { commandEnv, mainFile } from './fileconv';
 import { childrenOf } from './processes';
 
-/** A pseudo terminal, made by script(1) of util-linux; the one of macOS takes other options. */
+/** Whether script(1) of util-linux can open a pseudo-terminal; the script(1) of macOS takes other options. */
 export const hasScript = process.platform === 'linux' && spawnSync('script', ['--version']).status === 0;
 
 export const columns = 60;
@@ -13,7 +13,7 @@ interface Session {
   code: number | null;
 }
 
-/** A terminal of 60 columns with a command on it; killing the process closes the terminal. */
+/** Opens a terminal of 60 columns with a command; killing the process closes the terminal. */
 export function openTerminal(args: string[], { cwd, env = {} }: { cwd: string; env?: Record<string, string> }) {
   const words = [process.execPath, mainFile, ...args].map((word) => `'${word}'`).join(' ');
   return spawn('script', ['-qec', `stty cols ${columns} rows 12; exec ${words}`, '/dev/null'], {
@@ -23,7 +23,7 @@ export function openTerminal(args: string[], { cwd, env = {} }: { cwd: string; e
   });
 }
 
-/** Whether the command has taken the place of the shell that opens the terminal; also when it is over. */
+/** True once the command has replaced the shell of the terminal, and after its end. */
 export function hasReplacedShell({ pid = 0 }: ChildProcess): boolean {
   try {
     const [command] = childrenOf(pid).keys();
@@ -33,7 +33,7 @@ export function hasReplacedShell({ pid = 0 }: ChildProcess): boolean {
   }
 }
 
-/** Runs a command on a terminal of 60 columns; `interrupt` types Ctrl-C when the screen shows what it waits for. */
+/** Runs a command on a terminal of 60 columns; types Ctrl-C once the output matches `interrupt`. */
 export async function onScreen(
   args: string[],
   { cwd, env, interrupt }: { cwd: string; env: Record<string, string>; interrupt?: RegExp },
@@ -51,10 +51,10 @@ export async function onScreen(
   return { raw, code };
 }
 
-/** What stands on the screen after all this was written; understands no more than our own output needs. */
+/** The lines on the screen after this output. It understands only the control sequences of our own output. */
 export const screenOf = (raw: string): string[] => drawn(raw).lines.filter((line) => line !== '');
 
-/** What stands in the line of the cursor in the end, in front of it and behind it; spaces are nothing. */
+/** The whole line in which the cursor ends up, without trailing spaces. */
 export function lineOfCursor(raw: string): string {
   const { lines, row } = drawn(raw);
   return lines[row]?.trimEnd() ?? '';

@@ -11,7 +11,7 @@ const stack = sharedStackOfTests();
 
 const [program = ''] = snippetsOf('README.md', 'ts').filter((code) => code.includes('startBatch'));
 
-/** Runs the program as a module of one kind, and returns what it prints. */
+/** Runs the program as a CommonJS or ES module and returns the lines it prints. */
 async function run(cwd: string, kind: 'cjs' | 'mjs'): Promise<string[]> {
   const module = kind === 'cjs' ? ts.ModuleKind.CommonJS : ts.ModuleKind.ES2022;
   const { outputText } = ts.transpileModule(program, { compilerOptions: { module, target: ts.ScriptTarget.ES2022 } });
@@ -20,7 +20,7 @@ async function run(cwd: string, kind: 'cjs' | 'mjs'): Promise<string[]> {
   return linesOf((await promisify(execFile)(process.execPath, [`archive.${kind}`], { cwd, env })).stdout);
 }
 
-it("the README's program of 25 lines converts a folder; run again, as a module of the other kind, it converts nothing", async () => {
+it("the README's program of 25 lines converts a folder; run again as the other kind of module, it converts nothing", async () => {
   expect(linesOf(program).length).toBeLessThanOrEqual(25);
   const cwd = await newFolder();
   await symlink(path.join(root, 'node_modules'), path.join(cwd, 'node_modules'));

@@ -11,7 +11,7 @@ import { endOfPng, formats, learn } from '../../../test/support/account-formats'
 import { until } from '../../../test/support/until';
 import { fileconv, filesBelow, linesOf, newFolder, parseJson, startProcess } from './fileconv';
 
-/** What commands make of a real account, before anything costs: formats, pairs and names as its pages tell them. */
+/** Commands with a real account, before any charge: formats, pairs and names as its pages document them. */
 
 let service: AccountService;
 let folder: string;
@@ -35,7 +35,7 @@ const account = { ACCOUNT_TOKEN: accountToken, FILECONV_CONFIG: 'fileconv.toml' 
 
 const run = (...args: string[]) => fileconv(args, { cwd: folder, env: account });
 
-it('fileconv formats lists the names that --to takes, all of them', async () => {
+it('fileconv formats lists exactly the names that --to accepts', async () => {
   const listed = parseJson((await run('formats', '--json')).stdout) as { outputs: { format: string }[] };
   const names = listed.outputs.map(({ format }) => format);
   expect(names).toEqual(formats.filter(({ isOutput }) => isOutput).map(({ format }) => format));
@@ -47,7 +47,7 @@ it('fileconv formats lists the names that --to takes, all of them', async () => 
     const input = source[kind] === format ? (kind === 'image' ? 'png' : 'md') : source[kind];
     await writeFile(path.join(folder, `there.${input ?? ''}`), 'x');
     await writeFile(path.join(folder, `there.${format.split('-')[0] ?? ''}`), 'x');
-    // Everything is in order but the destination, which is there already: the format was taken.
+    // Only the existing destination is refused, so the format was accepted.
     const ended = await run('convert', `there.${input ?? ''}`, '--to', format);
     expect([format, ended.stderr]).toEqual([format, expect.stringContaining('exists already')]);
   }
@@ -55,7 +55,7 @@ it('fileconv formats lists the names that --to takes, all of them', async () => 
 });
 
 it.each([['--dry-run'], ['--recursive']])(
-  'a batch of which nothing converts is refused, also with %s',
+  'refuses a batch in which nothing can be converted, also with %s',
   async (flag) => {
     const ended = await run('batch', 'run', 'dot.png', '--to', 'docx', '--out', 'out', flag);
     expect(ended.stderr).toContain(
@@ -77,7 +77,7 @@ interface Report {
   files: { csv: string };
 }
 
-describe('a batch of 4 files, one of which is_match is false for', () => {
+describe('a batch of 4 files, one of which the service cannot convert', () => {
   const batch = (...args: string[]) => run('batch', ...args, '--json');
   const counted = () => ['upload/file', 'convert/file', 'convert/graph'].map((path) => service.count(path));
   const message = 'The service does not convert md to webp. See what it converts md to: fileconv formats md';
@@ -87,7 +87,7 @@ describe('a batch of 4 files, one of which is_match is false for', () => {
     for (const name of ['a.png', 'b.md', 'c.jpg', 'd.gif']) await writeFile(path.join(folder, 'mixed', name), endOfPng);
   });
 
-  it('uploads and converts three; the fourth is a failed row with the code of a refusal, charge no, and no job', async () => {
+  it('uploads and converts three; the fourth is a failed row with a refusal code, no charge and no job', async () => {
     const before = counted();
     const dry = await batch('run', 'mixed', '--to', 'webp', '--out', 'webp', '--dry-run');
     expect(parseJson(dry.stdout)).toMatchObject({
@@ -115,7 +115,7 @@ describe('a batch of 4 files, one of which is_match is false for', () => {
     expect(await filesBelow(path.join(folder, 'webp'))).toEqual(['a.webp', 'c.webp', 'd.webp']);
   });
 
-  it('tried again the service is asked again: it may have learned the format', async () => {
+  it('asks the service again on a retry, because it may support the format by now', async () => {
     const before = counted();
     const still = await batch('retry', 'mixed');
     expect(still.stderr).toContain("1 file of format md can't be converted, and will fail without being uploaded");
@@ -128,18 +128,18 @@ describe('a batch of 4 files, one of which is_match is false for', () => {
   });
 });
 
-it('takes no name of a format for an extension: files whose ending is none are sent', async () => {
+it('does not treat the name of a format as an extension: files whose format has no extension are sent', async () => {
   await mkdir(path.join(folder, 'endings'));
   for (const name of ['a.png', 'b.jpeg']) await writeFile(path.join(folder, 'endings', name), endOfPng);
   const dry = await run('batch', 'run', 'endings', '--to', 'webp', '--out', 'out', '--dry-run', '--json');
   expect(parseJson(dry.stdout)).toMatchObject({ todo: 2, refused: [], warnings: { count: 0 } });
 });
 
-it('a command that joined a batch converts what has come since, and tells of all the files', async () => {
+it('a command that joined a batch converts files added since, and reports on all files', async () => {
   await mkdir(path.join(folder, 'grows'));
   for (let n = 0; n < 30; n += 1) await writeFile(path.join(folder, 'grows', `${n}.png`), endOfPng);
   const start = (...args: string[]) => startProcess(args, { cwd: folder, env: account });
-  // A command waits for the stack that another one started for itself: to join, there must be one for both.
+  // Both commands need a common stack to join: otherwise the second would wait for the stack of the first.
   const stack = start('up', '--json');
   await stack.untilJson();
   const args = ['batch', 'run', 'grows', '--to', 'gif', '--out', 'gif', '--name', 'grows', '--window', '1'];
@@ -163,7 +163,7 @@ it('a command that joined a batch converts what has come since, and tells of all
   }
 });
 
-it('a dry run needs no service: what could not be asked is said in one line', async () => {
+it('a dry run works without the service, and says in one line what it could not check', async () => {
   const env = { ...account, FILECONV_APPS_ACCOUNT_BASE_URL: 'http://127.0.0.1:9' };
   const ended = await fileconv(['batch', 'run', 'dot.png', '--to', 'webp', '--dry-run'], { cwd: folder, env });
   expect(linesOf(ended.stderr)).toEqual([

@@ -1,7 +1,7 @@
 import { pathToFileURL } from 'node:url';
 import { explainFailure } from '../src/convert/run-job';
 
-it('tells a failure in terms of what was typed: paths in place of URIs, and the file as it was named', () => {
+it('explains a failure with paths instead of URIs, and with the file as it was typed', () => {
   const file = '100% #1.md';
   const planned = {
     input: { file, location: `/home/user/${file}`, extension: 'md' },

@@ -29,23 +29,23 @@ const recordSchema = z.object({
 
 export type StackRecord = z.infer<typeof recordSchema>;
 
-/** A `fileconv up` that commands find by `env`. */
+/** A running `fileconv up`; commands with `env` find it. */
 export interface RunningStack {
   record: StackRecord;
   up: RunningProcess;
   stateDir: string;
-  /** What makes a command in any folder use this stack. */
+  /** Makes a command in any folder use this stack. */
   env: Record<string, string>;
   stop(): Promise<void>;
 }
 
-/** Nothing is left behind by a test that dies. */
+/** Ends the stack even if its test dies. */
 const longestMs = 1_800_000;
 
-/** Nobody stops it, or changes its environment. */
+/** Shared by tests, which must not stop it or change its environment. */
 export type SharedStack = Pick<RunningStack, 'record' | 'stateDir' | 'env'>;
 
-/** A stack of the file's own, where it is started with other settings, counted in, or killed. */
+/** A stack for one test file, which may need other settings, count requests or kill it. */
 export async function startStack(env: CommandOptions['env'] = {}): Promise<RunningStack> {
   const cwd = await newFolder();
   const stateDir = path.join(cwd, 'state');
@@ -62,7 +62,7 @@ export async function startStack(env: CommandOptions['env'] = {}): Promise<Runni
   };
 }
 
-/** Such a stack for all tests of the file, or of the `describe`, that calls this. */
+/** Such a stack for all tests of the calling file or `describe`. */
 export const stackOfAllTests = (env?: CommandOptions['env']): RunningStack =>
   whileTesting(
     () => startStack(env),
@@ -71,14 +71,14 @@ export const stackOfAllTests = (env?: CommandOptions['env']): RunningStack =>
   );
 
 /**
- * The one stack of this run of jest, which the first file that asks for it starts and the end of the run stops. Its jobs poll: no callback ends
- * what a test holds.
+ * The one stack of this jest run: the first file that asks starts it, the end of the run stops it. It sends no callbacks, so that no
+ * callback ends what a test holds.
  */
 export async function sharedStack(): Promise<SharedStack> {
   const folder = path.join(tmpdir(), 'shared-stack');
   const stateDir = path.join(folder, 'state');
   const said = path.join(folder, 'up.json');
-  // Whoever makes the folder starts the stack.
+  // Only the process that creates the folder starts the stack.
   const isFirst = (await mkdir(folder, { recursive: true })) !== undefined;
   if (isFirst) startShared(folder, { FILECONV_STATE_DIR: stateDir, FILECONV_CALLBACKS_EMBEDDED: 'off' }, said);
   let text = '';
@@ -89,11 +89,11 @@ export async function sharedStack(): Promise<SharedStack> {
   return { record: recordOf(parseJson(text)), stateDir, env: { FILECONV_STATE_DIR: stateDir } };
 }
 
-/** It is there in tests and hooks of the file that calls this. */
+/** The shared stack, available in tests and hooks of the calling file. */
 export const sharedStackOfTests = (): SharedStack =>
   whileTesting(sharedStack, () => Promise.resolve(), { before: beforeAll, after: afterAll });
 
-/** It outlives this process, one of jest's workers; global-teardown ends it. */
+/** The stack outlives this jest worker; global-teardown ends it. */
 function startShared(cwd: string, env: Record<string, string>, said: string): void {
   const [stdout, stderr] = [openSync(said, 'w'), openSync(path.join(cwd, 'up.log'), 'w')];
   const up = spawn(process.execPath, [mainFile, 'up', '--json'], {
@@ -113,7 +113,10 @@ export function recordOf(said: unknown): StackRecord {
   return data;
 }
 
-/** A rig for commands, which a worker already polls: a command that finds none starts a stack. The service converts every pair of formats. */
+/**
+ * A rig for commands. Waits until its worker polls, because a command without a worker starts a stack. The service converts every pair of
+ * formats.
+ */
 export async function startRigOfCommands(options?: RigOptions): Promise<ConversionRig> {
   const rig = await startRig(options);
   await until('the worker polls', async () => (await aliveWorkers(rig.temporal, rig.taskQueue)).length > 0);
@@ -121,7 +124,7 @@ export async function startRigOfCommands(options?: RigOptions): Promise<Conversi
   return rig;
 }
 
-/** Such a rig for all tests of the file that calls this. */
+/** Such a rig for all tests of the calling file. */
 export const rigOfCommandsOfAllTests = (options?: RigOptions): ConversionRig =>
   whileTesting(
     () => startRigOfCommands(options),
@@ -129,7 +132,7 @@ export const rigOfCommandsOfAllTests = (options?: RigOptions): ConversionRig =>
     { before: beforeAll, after: afterAll },
   );
 
-/** What makes commands use the worker and the stub service of a rig, in which a test holds and releases what it likes. */
+/** Makes commands use the worker and the stub service of a rig. */
 export function envOfRig({ stub, taskQueue }: ConversionRig, app = 'stub'): Record<string, string> {
   const profile = `FILECONV_APPS_${app.toUpperCase()}`;
   return {

@@ -1,7 +1,7 @@
 import { deflateSync } from 'node:zlib';
 import { pngChunk } from '../../service/test/engines/bombs';
 
-/** A PNG of `size` × `size` pixels that no codec makes small: noise out of a fixed sequence. */
+/** A PNG of `size` × `size` pixels of pseudo-random noise, which no codec compresses well; always the same for one size. */
 export function noisyPng(size: number): Buffer {
   let seed = 1;
   const noise = () => (seed = (seed * 48_271) % 2_147_483_647) & 0xff;

@@ -13,7 +13,7 @@ describe('fileconv schedule', () => {
     await put('in/a.md', '# A\n');
   });
 
-  /** Of old: it has settled. */
+  /** Writes a file with an old modification time, so that it counts as settled. */
   async function put(name: string, content: string): Promise<void> {
     const file = path.join(cwd, name);
     await mkdir(path.dirname(file), { recursive: true });
@@ -35,7 +35,7 @@ describe('fileconv schedule', () => {
     return schedules.find((each) => each.name === name);
   };
 
-  it('makes a schedule that is listed, triggered, paused, resumed and deleted', async () => {
+  it('creates a schedule, which can be listed, triggered, paused, resumed and deleted', async () => {
     const created = await create('--every', '1h', '--settled', '1s', '--name', 'scans', '--json');
     expect(created).toMatchObject({ code: 0, stderr: '' });
     expect(parseJson(created.stdout)).toEqual({ schedule: 'scans', created: true });
@@ -64,7 +64,7 @@ describe('fileconv schedule', () => {
     expect(gone.stderr).toContain('There is no schedule scans. See: fileconv schedule list');
   });
 
-  it('puts results where --template says, and refuses one that can not be used', async () => {
+  it('places results by --template, and refuses an invalid template', async () => {
     const refused = await create('--every', '1h', '--name', 'placed', '--template', '{nam}.{ext}');
     expect(refused).toMatchObject({ code: 2, stdout: '' });
     expect(refused.stderr).toMatch(
@@ -79,7 +79,7 @@ describe('fileconv schedule', () => {
     expect(await schedule('delete', 'placed')).toMatchObject({ code: 0 });
   });
 
-  it('tells commands that can be pasted, whatever it is called', async () => {
+  it('prints commands that can be pasted, whatever the name of the schedule', async () => {
     const asked = ['--every', '1h', '--name', 'my scans'];
     expect((await create(...asked)).stderr).toBe(
       "A first run now: fileconv schedule trigger 'my scans'. How a run goes: fileconv batch status 'my scans'\n",
@@ -91,7 +91,7 @@ describe('fileconv schedule', () => {
     expect((await schedule('delete', 'my scans')).code).toBe(0);
   });
 
-  it('says in lists and for its batch that the last sweep failed, why, and what to type', async () => {
+  it('shows in lists and in the batch status that the last sweep failed, why, and what to type', async () => {
     const folder = path.join(cwd, 'moved');
     await mkdir(folder);
     expect((await create('--every', '1h', '--settled', '1s', '--name', 'broken', '--from', 'moved')).code).toBe(0);
@@ -107,7 +107,7 @@ describe('fileconv schedule', () => {
     expect((await schedule('delete', 'broken')).code).toBe(0);
   });
 
-  it('says in lists which files the last sweep has not converted, and why', async () => {
+  it('shows in lists which files the last sweep did not convert, and why', async () => {
     for (const name of ['one.md', 'one.txt', 'two.md']) await put(`odd/${name}`, '# One\n');
     const asked = ['--every', '1h', '--settled', '1s', '--name', 'odd', '--from', 'odd', '--out', 'odd out'];
     expect([(await create(...asked)).code, (await schedule('trigger', 'odd')).code]).toEqual([0, 0]);
@@ -120,7 +120,7 @@ describe('fileconv schedule', () => {
     expect((await schedule('delete', 'odd')).code).toBe(0);
   });
 
-  it('moves sources as --when-done and --when-failed say, and batch retry moves back what has failed', async () => {
+  it('moves sources as --when-done and --when-failed say; batch retry moves back the failed ones', async () => {
     await put('hot/one.md', '# One\n');
     await put('hot/two.md', '');
     const to = ['--from', 'hot', '--when-done', 'move:hot/done', '--when-failed', 'move:not done'];
@@ -141,7 +141,7 @@ describe('fileconv schedule', () => {
     expect((await schedule('delete', 'hot')).code).toBe(0);
   });
 
-  it('tells what a retry leaves out apart from what stays because its name is taken', async () => {
+  it('keeps apart what a retry leaves out and what it cannot move back because the name is taken', async () => {
     await put('twice/bad.md', '');
     const created = await create('--every', '1h', '--name', 'twice', '--from', 'twice', '--when-failed', 'move:stays');
     expect([created.code, (await schedule('trigger', 'twice')).code]).toEqual([0, 0]);
@@ -156,7 +156,7 @@ describe('fileconv schedule', () => {
     expect((await schedule('delete', 'twice')).code).toBe(0);
   });
 
-  it('refuses a name that is taken', async () => {
+  it('refuses a name that is in use', async () => {
     expect((await create('--cron', '0 6 * * 1-5', '--name', 'taken')).code).toBe(0);
     const again = await create('--every', '1h', '--name', 'taken', '--json');
     expect(again.code).toBe(2);

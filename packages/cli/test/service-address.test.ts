@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { commandEnv, fileconv, newFolder, startFileconv } from './fileconv';
 import { hasScript, onScreen } from './pseudo-terminal';
 
-/** What `fileconv service` prints for whoever points a client at it. */
+/** The output of `fileconv service` for someone who connects a client. */
 
 const env = { FILECONV_SERVICE_PORT: '0' };
 const inShell = (lines: string): string =>
@@ -16,7 +16,7 @@ const inShell = (lines: string): string =>
 const tokenIn = async (folder: string): Promise<string> =>
   (await readFile(path.join(folder, '.fileconv/service/embedded-app.token'), 'utf8')).trim();
 
-it('gives lines to paste, which read the token where the output is no terminal, and so does apps add', async () => {
+it('prints lines to paste that read the token from its file if there is no terminal; apps add does the same', async () => {
   const folder = await newFolder();
   const running = startFileconv(['service'], { cwd: folder, env });
   await running.until(/CONVERSION_TOKEN=.*\n/);

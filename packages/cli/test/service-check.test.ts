@@ -6,7 +6,7 @@ import { startAlteringProxy } from '../../conformance/test/altering-proxy';
 import { type EmbeddedTarget, startEmbeddedTarget } from '../../conformance/test/embedded-target';
 import { fileconv, linesOf, newFolder, parseJson } from './fileconv';
 
-/** `fileconv service check`, as its own process, against a service of the test's. */
+/** `fileconv service check` against a service of the test. */
 
 let running: EmbeddedTarget;
 let folder: string;
@@ -18,7 +18,7 @@ beforeAll(async () => {
 
 afterAll(() => running.stop());
 
-/** By the app profile `mine`. */
+/** Uses the app profile `mine`. */
 function check(args: readonly string[] = [], { baseUrl = running.target.baseUrl, token = running.target.token } = {}) {
   const env = {
     FILECONV_APPS_MINE_BASE_URL: baseUrl,
@@ -44,8 +44,8 @@ const reportSchema = z.object({
   ),
 });
 
-describe('against a service that keeps to the document', () => {
-  it('lists every rule with its section, ends with 0, and says what the skipped ones need', async () => {
+describe('against a service that follows the document', () => {
+  it('lists every rule with its section, exits with 0, and says what the skipped rules need', async () => {
     const ended = await check();
     expect(ended.code).toBe(0);
     const [head, ...lines] = linesOf(ended.stdout);
@@ -69,7 +69,7 @@ describe('against a service that keeps to the document', () => {
   });
 });
 
-it('against a service that breaks a rule ends with 1, names the rule, says what came instead, and never prints an echoed token', async () => {
+it('exits with 1 for a broken rule, names it, shows the wrong answer, and never prints an echoed token', async () => {
   const { token, baseUrl } = running.target;
   const proxy = await startAlteringProxy(baseUrl, ({ json }) => {
     const entity = json?.['entity'];
@@ -87,7 +87,7 @@ it('against a service that breaks a rule ends with 1, names the rule, says what 
   }
 });
 
-it('masks an echoed token before it cuts the answer for a message, wherever the cut falls', async () => {
+it('masks an echoed token before it shortens the answer, wherever the cut falls', async () => {
   const token = 'token-of-the-app-4711';
   let answers = 0;
   const server = createServer((request, response) => {
@@ -104,14 +104,14 @@ it('masks an echoed token before it cuts the answer for a message, wherever the 
   expect(ended.stdout).not.toContain(token.slice(0, 6));
 });
 
-describe('what keeps it from checking', () => {
-  it('is a service that is not there', async () => {
+describe('a check that cannot run', () => {
+  it('names a service that is not there', async () => {
     const ended = await check([], { baseUrl: 'http://127.0.0.1:1' });
     expect(ended.code).toBe(1);
     expect(ended.stderr).toContain('no conversion service to check at http://127.0.0.1:1');
   });
 
-  it('is something else that listens there', async () => {
+  it('names a server that is no conversion service', async () => {
     const server = createServer((_request, response) => response.end('<html>'));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const ended = await check([], { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
@@ -120,7 +120,7 @@ describe('what keeps it from checking', () => {
     expect(ended.stderr).toContain('not the answer of such a service');
   });
 
-  it('is a token that the service does not know', async () => {
+  it('names a token that the service does not know', async () => {
     const ended = await check([], { token: 'another-token' });
     expect(ended.code).toBe(1);
     expect(ended.stderr).toContain('INVALID_CREDENTIAL');

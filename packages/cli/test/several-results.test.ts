@@ -16,7 +16,7 @@ const submits = () =>
 
 const folderWithReport = () => folderWith({ 'a.md': '# Report\n' });
 
-it('is one upload and three converts; when one fails it ends with 1 and two files, and typed again submits the third alone', async () => {
+it('uploads once for three conversions; if one fails it exits with 1, and typed again it submits only that one', async () => {
   const cwd = await folderWithReport();
   rig.stub.on('convert/file', (seen, response) => {
     if (formatOf(seen.data) === 'html') answerError(response, 400, 'INVALID_OUTPUT_FORMAT');
@@ -39,7 +39,7 @@ it('is one upload and three converts; when one fails it ends with 1 and two file
   expect(await filesBelow(cwd)).toEqual(['a.docx', 'a.html', 'a.md', 'a.pdf']);
 });
 
-it('never replaces results that no batch of these files has made', async () => {
+it('never replaces a result that no batch of these files has made', async () => {
   const cwd = await folderWithReport();
   await writeFile(path.join(cwd, 'a.html'), 'by hand');
   const run = (...args: string[]) =>
@@ -60,7 +60,7 @@ it.each([
   ],
   ['a pattern', ['docs/**/b.*', '--out', 'out'], ['out/deep/b.html']],
   ['a file that is left out all the same', ['docs/a.md', '--exclude', 'a.*'], []],
-])('converts the files of %s, as batch run finds and places them', async (_what, args, made) => {
+])('finds and places the files of %s like batch run', async (_what, args, made) => {
   const names = ['docs/a.md', 'docs/deep/b.md', 'docs/deep/draft-c.md'];
   const cwd = await folderWith(Object.fromEntries(names.map((name) => [name, '# Hi\n'])));
   const { code } = await fileconv(['convert', ...args, '--to', 'html', '--app', 'stub'], { cwd, env });
@@ -68,7 +68,7 @@ it.each([
   expect((await filesBelow(cwd)).filter((name) => name.endsWith('.html'))).toEqual(made);
 });
 
-it('is the same as batch run; the formats of a manifest are in its rows', async () => {
+it('works with batch run too, but not for a manifest, whose rows have one format each', async () => {
   const cwd = await folderWithReport();
   await writeFile(path.join(cwd, 'b.md'), '# Other\n');
   await writeFile(path.join(cwd, 'm.csv'), 'source,output\na.md,\nb.md,html\n');
@@ -87,7 +87,7 @@ interface Estimated {
   estimate: object;
 }
 
-it('stops when so many vCredits are spent; a retry goes on with more, and another batch tells what it will cost', async () => {
+it('stops when --max-vcredits are spent; a retry continues with more, and another batch shows its expected cost', async () => {
   const cwd = await folderWithReport();
   const batch = (...args: string[]) => fileconv(['batch', ...args], { cwd, env });
   const run = (most: string, ...args: string[]) =>

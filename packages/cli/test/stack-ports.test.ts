@@ -15,7 +15,7 @@ describe('the ports of a stack', () => {
     for (const ports of claimed.splice(0)) ports.release();
   });
 
-  /** In a folder of its own, unless one is named. */
+  /** In a new folder unless one is named. */
   async function claim(
     variables: Record<string, string> = {},
     { startedBy = 'up', name }: { startedBy?: 'up' | 'command'; name?: string } = {},
@@ -28,7 +28,7 @@ describe('the ports of a stack', () => {
     return ports;
   }
 
-  it('are its own while it runs, even when nothing listens there at the moment', async () => {
+  it('belong to one stack while it runs, even if nothing listens on them', async () => {
     const [first, second] = [await claim(), await claim()];
     const all = [first, second].flatMap(({ temporal, temporalUi, service }) => [temporal, temporalUi, service]);
     expect(new Set(all).size).toBe(6);
@@ -44,13 +44,13 @@ describe('the ports of a stack', () => {
     lock?.release();
   });
 
-  it('are free ones where 0 is configured, which would tell nobody where to connect', async () => {
+  it('are chosen if 0 is configured, because port 0 would tell nobody where to connect', async () => {
     const { service, callbacks } = await claim({ FILECONV_SERVICE_PORT: '0', FILECONV_CALLBACKS_PORT: '0' });
     expect(Math.min(service, callbacks)).toBeGreaterThan(0);
     expect(service).not.toBe(callbacks);
   });
 
-  it("of a command's stack are those of the folder's last one, at which it is called back", async () => {
+  it("of a command's stack are the same as last time in the folder, because callbacks still come to them", async () => {
     const again = { startedBy: 'command', name: 'again' } as const;
     const { callbacks, temporal, release } = await claim({}, again);
     release();
@@ -58,13 +58,13 @@ describe('the ports of a stack', () => {
     expect((await claim({ FILECONV_CALLBACKS_PORT: '18466' }, again)).callbacks).toBe(18_466);
   });
 
-  it("of a command's stack are not the one at which another folder's stack would be called back", async () => {
+  it("of a command's stack differ from those at which another folder's stack expects callbacks", async () => {
     const { callbacks: ofCommand, release } = await claim({}, { startedBy: 'command' });
     release();
     expect(ofCommand).not.toBe((await claim()).callbacks);
   });
 
-  it('are taken as they are configured', async () => {
+  it('are used as configured', async () => {
     await claim();
     expect((await claim({ FILECONV_SERVICE_PORT: '18465' })).service).toBe(18_465);
   });

@@ -9,7 +9,7 @@ import { createStallReader, type Stall, StallNews } from '../src/waiting/stall';
 
 afterEach(() => jest.useRealTimers());
 
-it('a Temporal that does not answer is not to be started again while its stack runs, which would be refused', async () => {
+it('does not advise to start Temporal again while its stack runs, because that start would be refused', async () => {
   const dir = await mkdtemp(path.join(os.tmpdir(), 'fileconv-test-'));
   const context = { config: { values: { state: { dir } } } } as unknown as CommandContext;
   const client = { withDeadline: () => Promise.reject(new Error('no answer')) } as unknown as Client;
@@ -29,7 +29,7 @@ const failing: Stall = {
   until: Date.UTC(2026, 10, 29, 15),
 };
 
-/** What is told within two minutes, of which each tenth of a minute has the next of the stalls. */
+/** The messages of two minutes; each look, every few seconds, sees the next of the stalls. */
 async function tellAll(stalls: readonly Stall[], { isLive }: { isLive: boolean }): Promise<string[]> {
   jest.useFakeTimers();
   const told: string[] = [];
@@ -51,7 +51,7 @@ async function tellAll(stalls: readonly Stall[], { isLive }: { isLive: boolean }
 }
 
 it.each([true, false])(
-  'a step that fails again and again is told once, after an ordinary wait too (on a terminal: %s)',
+  'reports a step that keeps failing exactly once, even after an ordinary wait (on a terminal: %s)',
   async (isLive) => {
     const told = await tellAll([ordinary, ordinary, failing], { isLive });
     const because = 'Cannot write parts/000001.jsonl: the file system is read-only.';
@@ -60,7 +60,7 @@ it.each([true, false])(
   },
 );
 
-it('an ordinary wait is told once where no terminal shows it, and is no warning', async () => {
+it('reports an ordinary wait once where no terminal shows it, and not as a warning', async () => {
   const next: Stall = { reason: 'conversion', waitsFor: 'the attempt under way (downloading)', because: 'Not yet.' };
   expect(await tellAll([ordinary, next], { isLive: true })).toEqual([]);
   expect(await tellAll([ordinary, next], { isLive: false })).toEqual([

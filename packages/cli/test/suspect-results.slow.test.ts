@@ -3,7 +3,7 @@ import path from 'node:path';
 import { fileconv, filesBelow, newFolder, parseJson } from './fileconv';
 import { envOfRig, rigOfCommandsOfAllTests } from './running-stack';
 
-/** What commands tell of a result that the worker's program does not let pass. */
+/** Output of commands when the worker's check command rejects a result. */
 
 const rig = rigOfCommandsOfAllTests({
   checkCommand: { argv: ['sh', '-c', '! grep -q bad "$1" || ! echo "it is bad"', 'sh'] },
@@ -17,7 +17,7 @@ beforeEach(() => {
 
 const options = ['--to', 'docx', '--app', 'stub', '--check', 'command'];
 
-it('convert ends with 1, names the place and the reason, and converts again only with --again', async () => {
+it('convert exits with 1, names the place and the reason, and converts again only with --again', async () => {
   const cwd = await newFolder();
   await writeFile(path.join(cwd, 'a.md'), '# A\n');
   const run = (...args: string[]) => fileconv(['convert', 'a.md', ...options, ...args], { cwd, env });
@@ -43,7 +43,7 @@ it('convert ends with 1, names the place and the reason, and converts again only
   expect(await filesBelow(cwd)).toEqual(['a.docx', 'a.docx.suspect', 'a.md']);
 });
 
-it('the place that is told is the one where the result is, also with a number and at the end of a pipe', async () => {
+it('names the actual place of the result, also if it is numbered or the output is a pipe', async () => {
   const cwd = await newFolder();
   await writeFile(path.join(cwd, 'a.docx.suspect'), 'of somebody else');
   await writeFile(path.join(cwd, 'a.md'), '# A\n');
@@ -60,7 +60,7 @@ it('the place that is told is the one where the result is, also with a number an
   expect(await readFile(path.resolve(cwd, place), 'utf8')).toBe('PK bad');
 });
 
-it('batch run and batch retry end with 1, and offer no retry; the configuration may say what is checked', async () => {
+it('batch run and batch retry exit with 1 and offer no retry; the configuration may enable the check', async () => {
   const cwd = await newFolder();
   await writeFile(path.join(cwd, 'b.md'), '# B\n');
   await writeFile(path.join(cwd, 'fileconv.toml'), '[policies]\ncheck = "command"\n');

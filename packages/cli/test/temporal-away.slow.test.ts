@@ -3,16 +3,16 @@ import path from 'node:path';
 import { fileconv, newFolder, type Ended } from './fileconv';
 import { needsTemporal } from './lines-of-commands';
 
-/** What the shell learns of each command when Temporal can't be reached. */
+/** Output and exit code of each command when Temporal can't be reached. */
 
 const address = '127.0.0.1:1';
 
-it('a command that can not reach Temporal ends with 1, one of batch with 3, and says so in one line', async () => {
+it("a command that can't reach Temporal exits with 1, a batch command with 3, and says so in one line", async () => {
   const cwd = await newFolder();
   await mkdir(path.join(cwd, 'in'));
   await writeFile(path.join(cwd, 'in/a.md'), '# A\n');
   const options = { cwd, env: { TEMPORAL_ADDRESS: address } };
-  // At a time: each waits for some seconds.
+  // All at once, because each waits for some seconds.
   const all = await Promise.all(needsTemporal.map(([line]) => fileconv(line.split(' '), options)));
   const told = needsTemporal.map(([line], n) => {
     const { code, stderr = '' }: Partial<Ended> = all[n] ?? {};
@@ -23,7 +23,7 @@ it('a command that can not reach Temporal ends with 1, one of batch with 3, and 
 });
 
 it.each(['worker', 'callbacks'])(
-  '%s joins no stack of another folder, which may be at the usual port',
+  '%s does not join the stack of another folder, which may be at the usual port',
   async (part) => {
     const ended = await fileconv([part], { cwd: await newFolder() });
     expect(ended).toMatchObject({ code: 1, stdout: '' });

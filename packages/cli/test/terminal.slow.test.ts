@@ -31,7 +31,7 @@ const longName = `${'long '.repeat(12)}.png`;
 const files = ['one.png', longName];
 
 onTerminal('convert on a terminal', () => {
-  it('shows what a file does while it does it, and leaves only the result', async () => {
+  it('shows the progress of a file, and leaves only the result', async () => {
     const cwd = await folderWithPictures();
     const { raw, code } = await onScreen(['convert', longName, '--to', 'gif'], { cwd, env: slowly });
     expect(code).toBe(0);
@@ -42,7 +42,7 @@ onTerminal('convert on a terminal', () => {
     expect(screenOf(raw)).toEqual([expect.stringMatching(/ → .* \(/)]);
   });
 
-  it('says on Ctrl-C what becomes of several files', async () => {
+  it('says on Ctrl-C what happens to several files', async () => {
     const { raw, code } = await onScreen(['convert', ...files, '--to', 'gif'], {
       cwd: await folderWithPictures(),
       env: slowly,
@@ -66,7 +66,7 @@ onTerminal('convert on a terminal', () => {
     expect([coloured.code, plain.code]).toEqual([1, 1]);
   });
 
-  it('shows nothing but the document with --json', async () => {
+  it('shows only the document with --json', async () => {
     const cwd = await folderWithPictures();
     const { raw, code } = await onScreen(['convert', 'one.png', '--to', 'gif', '--json'], { cwd, env: slowly });
     expect(code).toBe(0);

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { fileconv, folderWith, linesOf, mainFile, newFolder, type CommandOptions } from './fileconv';
 import { testTemporalAddress } from '../../../test/support/temporal';
 
-/** What a process that serves is told in its settings and can't do: it ends with one line, which names the setting. */
+/** Settings that a serving process can't use: it ends with one line that names the setting. */
 
 let cwd: string;
 
@@ -19,15 +19,18 @@ const address = '127.0.0.1:19464';
 it.each([
   ['service', { FILECONV_SERVICE_PORT: '19464', FILECONV_SERVICE_HEALTH_ADDRESS: address }, 'service.port'],
   ['up', { FILECONV_CALLBACKS_PORT: '19464', FILECONV_WORKER_METRICS_ADDRESS: address }, 'worker.metrics_address'],
-])('%s says which of its settings have an address that is taken, by itself too', async (command, env, key) => {
-  const ended = await run(command, env);
-  const variable = `FILECONV_${key.replace('.', '_').toUpperCase()}`;
-  expect(linesOf(ended.stderr)).toEqual([expect.stringContaining('127.0.0.1:19464')]);
-  expect(ended.stderr).toContain(variable);
-  expect(ended.code).toBe(1);
-});
+])(
+  '%s names the setting whose address is taken, also if another setting of its own takes it',
+  async (command, env, key) => {
+    const ended = await run(command, env);
+    const variable = `FILECONV_${key.replace('.', '_').toUpperCase()}`;
+    expect(linesOf(ended.stderr)).toEqual([expect.stringContaining('127.0.0.1:19464')]);
+    expect(ended.stderr).toContain(variable);
+    expect(ended.code).toBe(1);
+  },
+);
 
-it.each(['192.0.2.1', 'no-such-host.invalid', 'no:host'])('callbacks says that callbacks.host is %s', async (host) => {
+it.each(['192.0.2.1', 'no-such-host.invalid', 'no:host'])('callbacks refuses %s as callbacks.host', async (host) => {
   const ended = await run('callbacks', { FILECONV_CALLBACKS_HOST: host });
   expect(linesOf(ended.stderr)).toEqual([
     `error: callbacks.host: ${host} is no address of this machine. Leave it out to listen on 127.0.0.1.`,
@@ -52,7 +55,7 @@ it.each([
   ] as const,
   ...unreadable.map((row) => [...row, 'a folder'] as const),
   ...unreadable.map((row) => [...row, 'a pipe'] as const),
-])('%s says of %s that it is no file, and waits for nobody to write: %s (%s)', async (...each) => {
+])('%s refuses %s if it is no file, instead of waiting for a writer: %s (%s)', async (...each) => {
   const [command, variable, says, kind] = each;
   const place = path.join(cwd, kind);
   if (kind === 'a folder') await mkdir(place, { recursive: true });
@@ -63,7 +66,7 @@ it.each([
   expect([linesOf(ended.stderr), ended.code]).toEqual([[expect.stringContaining(line)], 2]);
 });
 
-it('what a command prints can be a configuration', () => {
+it('the configuration may be the output of a command', () => {
   const shell = `exec "$0" "$1" config show --json --config <(printf '[log]\\nlevel = "debug"\\n')`;
   const shown = execFileSync('bash', ['-c', shell, process.execPath, mainFile], { cwd, encoding: 'utf8' });
   expect(shown).toContain('"debug"');
@@ -74,14 +77,14 @@ it('the null device is an empty configuration', async () => {
   expect((await fileconv(['config', 'show'], { cwd: folder, env: { FILECONV_CONFIG: '/dev/null' } })).code).toBe(0);
 });
 
-it('the warning about a key file that others can read is given once, however many parts read the key', async () => {
+it('warns only once about a key file that others can read, however many parts read it', async () => {
   const file = path.join(cwd, 'callbacks.key');
   await writeFile(file, 'k'.repeat(40));
   await chmod(file, 0o644);
   const ended = await run('up', {
     FILECONV_CALLBACKS_KEY_FILE: file,
     FILECONV_CALLBACKS_PUBLIC_BASE_URL: 'https://hooks.example.com',
-    // The worker, which reads the key after the receiver, ends the start.
+    // Ends the start in the worker, which reads the key after the receiver.
     FILECONV_WORKER_NEXUS_APPS: 'nobody',
   });
   expect(linesOf(ended.stderr)).toEqual([

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { linesOf, newFolder, startProcess } from './fileconv';
 import { childrenOf } from './processes';
 
-/** What befalls the Temporal of a stack while it runs: `fileconv up` says so, with what to do. */
+/** `fileconv up` reports trouble with its Temporal and says what to do. */
 
 const onLinux = process.platform === 'linux' ? it : it.skip;
 
@@ -12,7 +12,7 @@ onLinux('its database is damaged: it ends with one line that names the file and 
   const up = startProcess(['up'], { cwd, timeoutMs: 60_000 });
   await up.until(/Ctrl-C stops everything/);
   const database = path.join(cwd, '.fileconv/temporal.db');
-  // What was written last stands in the log beside the file, which would mend it.
+  // The write-ahead log would repair the file.
   await rm(`${database}-wal`);
   await writeFile(database, 'no database');
   process.kill(childrenOf(up.child.pid ?? 0).get('temporal') ?? 0, 'SIGKILL');

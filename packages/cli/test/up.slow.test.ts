@@ -64,7 +64,7 @@ describe('fileconv up', () => {
     expect(ended).toMatchObject({ code: 0, stderr: '' });
   });
 
-  it('runs without the Temporal UI, and says so nowhere, with --no-ui', async () => {
+  it('runs without the Temporal UI with --no-ui, and does not mention it', async () => {
     const up = startProcess(['up', '--no-ui'], { cwd: await newFolder() });
     await up.until(/Ctrl-C stops everything/);
     const { code, stdout } = await up.end('SIGTERM');
@@ -88,7 +88,7 @@ describe('fileconv up', () => {
     expect(isAlive(temporal)).toBe(false);
   });
 
-  it('finds other ports when the usual ones are taken, and works beside other stacks', async () => {
+  it('finds other ports if the usual ones are taken, and works next to other stacks', async () => {
     const taken = await Promise.all([7233, 8233, 8465].map(occupy));
     const [one, two] = await Promise.all([newFolder(), newFolder()]);
     const stacks = [one, two].map((cwd) => startProcess(['up', '--json'], { cwd }));
@@ -104,7 +104,7 @@ describe('fileconv up', () => {
     for (const server of taken) server?.close();
   });
 
-  it.each(['SERVICE', 'CALLBACKS'])('says so when the port that was asked for is taken: %s', async (part) => {
+  it.each(['SERVICE', 'CALLBACKS'])('reports a configured port that is taken: %s', async (part) => {
     const cwd = await newFolder();
     const port = await freePort();
     const server = await occupy(port);
@@ -132,7 +132,7 @@ describe('fileconv up', () => {
     const cwd = await newFolder();
     const first = startProcess(['up'], { cwd });
     while (!existsSync(path.join(cwd, '.fileconv/stack.json'))) await sleep(10);
-    // As slow as a download of Temporal would be.
+    // Stands for a slow download of Temporal.
     first.child.kill('SIGSTOP');
     const second = await fileconvProcess(['up'], { cwd, env: { TZ: 'Asia/Tokyo' } });
     first.child.kill('SIGCONT');
@@ -185,7 +185,7 @@ describe('fileconv up', () => {
   });
 });
 
-/** Takes a port, unless somebody has it already. */
+/** Takes a port, unless another program has it. */
 async function occupy(port: number): Promise<Server | undefined> {
   const server = createServer((socket) => socket.destroy());
   return await new Promise((resolve) => {

@@ -36,7 +36,7 @@ describe('without a running stack, convert', () => {
     expect([isAlive(pid), await filesBelow(cwd)]).toEqual([false, ['a.png', 'a.webp']]);
   });
 
-  it('takes its turn when another one works in the same folder', async () => {
+  it('waits its turn while another command works in the same folder', async () => {
     const cwd = await folderWithPictures('a.png', 'b.png');
     const all = await Promise.all(
       ['a.png', 'b.png'].map((name) => fileconvProcess(['convert', name, '--to', 'gif'], { cwd })),
@@ -47,7 +47,7 @@ describe('without a running stack, convert', () => {
     expect(said).toContainEqual(`Another fileconv command holds the stack of ${cwd}/.fileconv; waiting for it.`);
   });
 
-  it('says on Ctrl-C that its jobs continue with the next stack, where they do', async () => {
+  it('says on Ctrl-C that its jobs continue with the next stack, and they do', async () => {
     const cwd = await folderWithPictures('a.png');
     const env = { FILECONV_POLICIES_FIRST_CHECK_AFTER: '8 seconds', FILECONV_CALLBACKS_EMBEDDED: 'off' };
     const command = startProcess(['convert', 'a.png', '--to', 'webp', '--json'], { cwd, env });
@@ -57,7 +57,7 @@ describe('without a running stack, convert', () => {
     expect(parseJson(ended.stdout)).toMatchObject({ file: 'a.png', status: 'unfinished' });
     expect((await filesBelow(cwd)).filter((name) => !name.startsWith('.'))).toEqual(['a.png']);
 
-    // A version is for workers side by side: nobody makes that of a stack's only worker the current one.
+    // Versions are for several workers: the only worker of a stack ignores its version, which nobody would make current.
     const up = startProcess(['up'], { cwd, env: { FILECONV_WORKER_BUILD_ID: '0.2.0' } });
     while (!existsSync(path.join(cwd, 'a.webp'))) await sleep(50);
     expect([(await up.end()).code, await filesBelow(cwd)]).toEqual([0, ['a.png', 'a.webp']]);
@@ -69,7 +69,7 @@ const onQueue = () => ({ FILECONV_WORKER_TASK_QUEUE: `cli-${randomUUID()}` });
 describe('with TEMPORAL_ADDRESS, convert', () => {
   const external = () => ({ TEMPORAL_ADDRESS: testTemporalAddress(), ...onQueue() });
 
-  it('starts a worker and a service of its own when nobody polls the task queue', async () => {
+  it('starts its own worker and service if nobody polls the task queue', async () => {
     const cwd = await folderWithPictures('a.png');
     const env = external();
     expect(await fileconv(['convert', 'a.png', '--to', 'webp'], { cwd, env })).toMatchObject({
@@ -79,7 +79,7 @@ describe('with TEMPORAL_ADDRESS, convert', () => {
     expect(await filesBelow(cwd)).toEqual(['a.png', 'a.webp']);
   });
 
-  it('uses the worker and the service that run, which end with 0 when they are asked to', async () => {
+  it('uses the running worker and service, which end with 0 on SIGTERM', async () => {
     const cwd = await folderWithPictures('a.png');
     const env = { ...external(), FILECONV_SERVICE_PORT: String(await freePort()) };
     const service = startProcess(['service', '--json'], { cwd, env });
@@ -100,13 +100,13 @@ describe('with TEMPORAL_ADDRESS, convert', () => {
     expect((await worker.end('SIGTERM')).code).toBe(0);
     const { code, stderr } = await service.end('SIGTERM');
     expect(code).toBe(0);
-    // Its log and nothing else.
+    // Only its log.
     expect(linesOf(stderr).filter((line) => !line.startsWith('{"level":"info"'))).toEqual([]);
   });
 });
 
 describe('the embedded service, with TEMPORAL_ADDRESS', () => {
-  it('is that of the stack in this folder, whatever its port and however the address is spelt', async () => {
+  it("is the one of this folder's stack, whatever its port and the spelling of the address", async () => {
     const cwd = await folderWithPictures('a.png');
     const { TEMPORAL_ADDRESS: address, ...rest } = { TEMPORAL_ADDRESS: testTemporalAddress(), ...onQueue() };
     const port = String(await freePort());
@@ -119,11 +119,11 @@ describe('the embedded service, with TEMPORAL_ADDRESS', () => {
     await up.end();
   });
 
-  it('is asked nothing when none of this folder runs: at its usual port may be somebody else', async () => {
+  it('is not contacted unless one of this folder runs: another service may use its port', async () => {
     const cwd = await newFolder();
     const checked = await fileconv(['doctor', '--json'], { cwd, env: { TEMPORAL_ADDRESS: testTemporalAddress() } });
     expect(checked.stdout).toContain(`No conversion service runs on ${cwd}/.fileconv/service`);
-    // A file that a killed service left names no place either.
+    // The file of a killed service does not count as an address.
     await mkdir(path.join(cwd, '.fileconv/service'), { recursive: true });
     const record = { pid: process.pid, pidNamespace: '', url: 'http://evil.example' };
     await writeFile(path.join(cwd, '.fileconv/service/service.json'), JSON.stringify(record));
@@ -146,7 +146,7 @@ describe('a worker', () => {
     ]);
   });
 
-  // The native part of the SDK keeps a process alive for which nothing is left to do.
+  // The native part of the SDK would keep the process alive.
   it.each([
     [
       'an address that is none',
@@ -160,13 +160,13 @@ describe('a worker', () => {
       2,
       /^error: Temporal has no namespace no-such\. Correct TEMPORAL_NAMESPACE, or create it: temporal operator namespace create --address \S+ --namespace no-such$/,
     ],
-  ])('ends where it could not start, with %s', async (_what, env, code, says) => {
+  ])('ends if it cannot start: %s', async (_what, env, code, says) => {
     const ended = await fileconvProcess(['worker'], { cwd: await newFolder(), env, timeoutMs: 20_000 });
     expect(linesOf(ended.stderr)).toEqual([expect.stringMatching(says)]);
     expect(ended).toMatchObject({ code, stdout: '' });
   });
 
-  it('of other services alone needs no folder for state', async () => {
+  it('needs no state folder if it uses no embedded service', async () => {
     const cwd = await newFolder();
     const env = {
       TEMPORAL_ADDRESS: testTemporalAddress(),
@@ -182,7 +182,7 @@ describe('a worker', () => {
   });
 });
 
-/** Resolves when the command's own stack has a job whose upload the service has. */
+/** Waits until the command's own stack has a job with an upload at the service. */
 async function untilJobRuns(cwd: string): Promise<void> {
   const uploads = path.join(cwd, '.fileconv/service/uploads');
   while (!existsSync(uploads) || (await filesBelow(uploads)).length === 0) await sleep(20);

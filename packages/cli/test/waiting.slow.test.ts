@@ -7,7 +7,7 @@ import { until } from '../../../test/support/until';
 import { fileconv, linesOf, newFolder, parseJson, startProcess, type RunningProcess } from './fileconv';
 import { envOfRig } from './running-stack';
 
-/** Commands that wait say why nothing moves, and what to type. */
+/** Waiting commands say why nothing moves and what to type. */
 
 const app = 'waiting';
 
@@ -42,7 +42,7 @@ async function interrupted(running: RunningProcess): Promise<string> {
 
 const time = String.raw`(\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d( UTC| \(.*UTC\))`;
 
-it('a job that is parked, in job watch and convert, with the command that lets it continue', async () => {
+it('job watch and convert report a parked job, with the command that resumes it', async () => {
   refuse('convert/file', 403, 'INSUFFICIENT_VCREDITS');
   const { workflowId } = await start();
   await writeFile(path.join(cwd, 'a.md'), '# A\n');
@@ -58,7 +58,7 @@ it('a job that is parked, in job watch and convert, with the command that lets i
   expect(parseJson(converting.stdout())).toMatchObject({ status: 'unfinished' });
 });
 
-it('a rate limit, with the time until it holds, in job show and in a batch', async () => {
+it('job show and a batch report a rate limit and its end', async () => {
   refuse('convert/file', 429, 'TOO_MANY_REQUESTS', { 'retry-after': '3600' });
   const { workflowId } = await start();
   await mkdir(path.join(cwd, 'in'));
@@ -80,7 +80,7 @@ it('a rate limit, with the time until it holds, in job show and in a batch', asy
   });
 });
 
-it('a service that is down, and a worker that is gone, in batch watch', async () => {
+it('batch watch reports a service that is down and a missing worker', async () => {
   await mkdir(path.join(cwd, 'in'));
   await writeFile(path.join(cwd, 'in/a.md'), '# A\n');
   neverDone();
@@ -101,16 +101,16 @@ it('a service that is down, and a worker that is gone, in batch watch', async ()
   await interrupted(run);
 });
 
-/** As a service whose process is stopped: it takes every connection, and says nothing. */
+/** Behaves like a service whose process is stopped: it accepts connections and never answers. */
 const silent = (...endpoints: string[]) => endpoints.forEach((endpoint) => rig.stub.on(endpoint, () => undefined));
 
-it('Ctrl-C ends a command whose question about formats the service does not answer', async () => {
+it('Ctrl-C ends a command that waits for the formats of a silent service', async () => {
   silent('format/get', 'convert/graph');
   await mkdir(path.join(cwd, 'in'));
   await writeFile(path.join(cwd, 'in/a.md'), '# A\n');
   const commands: [endpoint: string, line: string, says: RegExp][] = [
     ['format/get', 'convert in/a.md --to pdf', /^error: Interrupted before any job was started\.$/],
-    // A batch plans itself, and goes on.
+    // The batch plans in its workflow, and goes on.
     ['convert/graph', 'batch run in --to pdf', /^Detached from batch /],
   ];
   for (const [endpoint, line, says] of commands) {
@@ -121,7 +121,7 @@ it('Ctrl-C ends a command whose question about formats the service does not answ
   }
 });
 
-it('a service that does not answer: first the question about formats, then the upload, each with what to type', async () => {
+it('reports a silent service for the list of formats, then for the upload, each time with what to type', async () => {
   silent('format/get', 'upload/file');
   await writeFile(path.join(cwd, 'a.md'), '# A\n');
   const args = ['convert', 'a.md', '--to', 'pdf'];

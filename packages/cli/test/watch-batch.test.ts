@@ -14,7 +14,7 @@ import { removeStackRecord, writeStackRecord } from '../src/stack/stack-record';
 const output = { isLive: false, live: () => undefined, say: () => undefined } as unknown as CommandContext['output'];
 const stack = { untilClosed: (run: () => Promise<unknown>) => run() } as unknown as StackInUse;
 
-/** A batch that ends once its state was asked for. */
+/** A batch that ends as soon as its state is queried. */
 function endingBatch(): BatchHandle {
   let askedFor: () => void;
   const asked = new Promise<void>((resolve) => (askedFor = resolve));
@@ -30,18 +30,18 @@ function endingBatch(): BatchHandle {
 
 const timers = (): number => process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
 
-it('watching a batch leaves no timer when the batch has ended, which would keep the command from ending', async () => {
+it('leaves no timer after the end of the batch, which would keep the command alive', async () => {
   const before = timers();
   const { signal } = new AbortController();
 
   const result = await watchBatch({ output } as CommandContext, { stack, batch: endingBatch(), signal });
 
   expect(result).toEqual({ status: 'completed' });
-  // Jest's own may have run out meanwhile.
+  // A timer of jest may have fired meanwhile.
   expect(timers()).toBeLessThanOrEqual(before);
 });
 
-describe('a batch whose stack was stopped, while somebody else answers at its address', () => {
+describe('a batch whose stack was stopped, while another server answers at its address', () => {
   let cwd: string;
   let context: CommandContext;
   const dir = () => context.config.values.state.dir;
@@ -70,7 +70,7 @@ describe('a batch whose stack was stopped, while somebody else answers at its ad
     ({ result, state: () => Promise.reject(new Error('nobody answers')) }) as unknown as BatchHandle;
   const { signal } = new AbortController();
 
-  it('tells a command whose stack is started again elsewhere to begin anew, whatever is said at the old place', async () => {
+  it('tells the command to start again if the stack has moved, whatever the old address answers', async () => {
     await writeStackRecord(dir(), recordOf(testTemporalAddress()));
     const batch = batchThat(() => Promise.resolve({ status: 'completed' }));
     await expect(watchBatch(context, { stack: stackAt('127.0.0.1:1'), batch, signal })).rejects.toThrow(
@@ -78,7 +78,7 @@ describe('a batch whose stack was stopped, while somebody else answers at its ad
     );
   });
 
-  it('is gone if its own stack does not know it, and ended if it says so as it stops', async () => {
+  it('is reported as unknown by its own running stack, and as failed by a stack that just stopped', async () => {
     await writeStackRecord(dir(), recordOf('127.0.0.1:1'));
     const unknown = { stack: stackAt('127.0.0.1:1'), batch: batchThat(() => Promise.reject(notFound)), signal };
     await expect(watchBatch(context, unknown)).rejects.toBe(notFound);
@@ -89,7 +89,7 @@ describe('a batch whose stack was stopped, while somebody else answers at its ad
   });
 });
 
-it('tells no end of a batch whose jobs wait for somebody: nobody knows it', () => {
+it('predicts no end for a batch with parked jobs', () => {
   const counts = { items: 10, succeeded: 1, failed: 0, skipped: 0, cancelled: 0, inFlight: 2, vcredits: 0 };
   const state = { ...counts, status: 'running' } as unknown as BatchState;
   expect(progressText(state, 1)).toContain('9 s left');

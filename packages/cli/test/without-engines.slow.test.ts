@@ -3,7 +3,7 @@ import path from 'node:path';
 import { fileconvProcess, newFolder, parseJson } from './fileconv';
 import { sharedStack } from './running-stack';
 
-/** The command line on a machine without engines, as in the image of the worker. */
+/** Hides the engines, as in the image of the worker. */
 const hide = `const Module = require('node:module');
 const resolve = Module._resolveFilename;
 const engines = ['sharp', 'pandoc-wasm', '@hyzyla/pdfium', '@e965/xlsx', '@myriaddreamin/typst-ts-node-compiler'];
@@ -12,7 +12,7 @@ Module._resolveFilename = function (name, ...others) {
   return resolve.call(this, name, ...others);
 };`;
 
-it('the service that runs is asked what it converts; without one, what to install is said', async () => {
+it('asks the running service what it converts; without one, says what to install', async () => {
   const cwd = await newFolder();
   for (const name of ['a.md', 'b.mp4']) await writeFile(path.join(cwd, name), '# A\n');
   await writeFile(path.join(cwd, 'hide.cjs'), hide);

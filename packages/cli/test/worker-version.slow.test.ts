@@ -29,7 +29,7 @@ describe('a worker with a version', () => {
     await temporal.connection.close();
   });
 
-  it('says how to give it new work, and gets none before; doctor says so', async () => {
+  it('says how to make it current, and gets no work before; doctor says so', async () => {
     worker = startProcess(['worker'], { cwd, env: { ...env, FILECONV_WORKER_BUILD_ID: '0.2.0' } });
     await worker.until(
       new RegExp(

@@ -1,9 +1,9 @@
 import { accountApp, accountToken, startAccountService } from '../../../test/support/account-service';
 import { runRules } from '../src';
 
-/** The suite against a service that answers as the document and the public pages say, and that shares nothing with ours. */
+/** The suite against an independent service that follows the document and the public pages. */
 
-it('no rule fails, and only what needs more than an app is skipped', async () => {
+it('fails no rule, and skips only rules that need more than an app', async () => {
   const service = await startAccountService();
   try {
     const outcomes = await runRules({

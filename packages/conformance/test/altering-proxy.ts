@@ -4,14 +4,14 @@ import { Agent, request } from 'undici';
 import { exchangeRaw } from '../src/http';
 import { isObject } from '../src/reply';
 
-/** A server in front of the service that changes its answers, to see whether the suite notices. */
+/** A proxy in front of the service that alters its answers, to test whether the suite notices. */
 
 export interface Answer {
   status: number;
   headers: IncomingHttpHeaders;
-  /** The JSON of the answer; undefined when it is none. */
+  /** Undefined if the answer is not a JSON object. */
   json: Record<string, unknown> | undefined;
-  /** What was asked, as far as it is JSON in the field `data`. */
+  /** The request; `data` is the JSON of its field `data`, or empty. */
   readonly asked: { readonly method: string; readonly path: string; readonly data: Record<string, unknown> };
 }
 
@@ -28,7 +28,7 @@ const hopByHop = new Set(['connection', 'keep-alive', 'transfer-encoding', 'cont
 export async function startAlteringProxy(
   serviceUrl: string,
   alter: Alteration,
-  /** Put in place of what a request has, if the service behind is to be asked with another. */
+  /** Returns a replacement for the request's Authorization header, or undefined to keep it. */
   authorization?: (path: string) => string | undefined,
 ): Promise<AlteringProxy> {
   const agent = new Agent();
@@ -44,7 +44,7 @@ export async function startAlteringProxy(
     });
   });
 
-  // What is no HTTP continues as it came.
+  // Forwards input that is not HTTP unchanged.
   server.on('clientError', (error: Error & { rawPacket?: Buffer }, socket) => {
     const sent = error.rawPacket?.toString('latin1') ?? '';
     void exchangeRaw(serviceUrl, () => sent).then(

@@ -1,9 +1,7 @@
 import { isObject } from '../src/reply';
 import type { Alteration, Answer } from './altering-proxy';
 
-/** What breaches of rules take hold of in an answer. */
-
-/** The object under a key, as something to change; a fresh one that nobody sees when there is none. */
+/** The object under these keys, for changes in place; a new, unconnected object if there is none. */
 export function part(holder: Record<string, unknown> | undefined, ...keys: string[]): Record<string, unknown> {
   let found: unknown = holder;
   for (const key of keys) found = isObject(found) ? found[key] : undefined;
@@ -12,7 +10,7 @@ export function part(holder: Record<string, unknown> | undefined, ...keys: strin
 
 export const errorOf = ({ json }: Pick<Answer, 'json'>): Record<string, unknown> => part(json, 'result', 'error');
 
-/** The monitored task in an answer to task/response. */
+/** The monitored task in an answer of task/response. */
 export const monitored = ({ json }: Answer): Record<string, unknown> => part(json, 'result', 'output');
 
 export const isEmpty = (value: Record<string, unknown>): boolean => Object.keys(value).length === 0;

@@ -3,7 +3,7 @@ import { isObject } from '../src/reply';
 import type { Alteration } from './altering-proxy';
 import { errorOf, isEmpty, monitored, onError, part, setCode } from './answer-parts';
 
-/** By its name, how to break a rule in the answers of a service that keeps it: those that don't touch each other, in one run. */
+/** For each rule, an alteration that breaks it in the answers of a correct service; one run tests a whole group. */
 export const together: Record<string, Record<string, Alteration>> = {
   'of requests': {
     'mode is a string: anything else is of the wrong type': (answer) => {

@@ -5,17 +5,17 @@ import { monitored, part } from './answer-parts';
 import { together } from './breaches';
 import { type EmbeddedTarget, startEmbeddedTarget } from './embedded-target';
 
-/** The suite against a service that breaks rules on purpose: it has to name those, and no other. */
+/** The suite against a service that breaks rules on purpose: it must name exactly those. */
 
 let running: EmbeddedTarget;
 
 beforeAll(async () => (running = await startEmbeddedTarget()));
 afterAll(() => running.stop());
 
-/** Rules that wait for something to expire; with them each run takes five seconds. */
+/** Needed by rules that wait for something to expire; with them each run takes five seconds. */
 const slow: readonly Capability[] = ['shortUploadsApp', 'shortDownloadsApp', 'rateLimitedApp'];
 
-/** Runs the suite against the altered service. `CONFORMANCE_FULL=1` checks the slow rules each time. */
+/** Runs the suite against the altered service. `CONFORMANCE_FULL=1` includes the slow rules each time. */
 async function runAltered(alter: Alteration, needed: readonly (Capability | undefined)[]): Promise<Outcome[]> {
   const { target } = running;
   const proxy = await startAlteringProxy(target.baseUrl, alter);
@@ -32,20 +32,20 @@ async function runAltered(alter: Alteration, needed: readonly (Capability | unde
 const failedIn = (outcomes: readonly Outcome[]): string[][] =>
   outcomes.filter(({ status }) => status === 'fail').map(({ section, rule }) => [section, rule]);
 
-it.each(Object.entries(together))('breaches %s, each by its name', async (_what, breaches) => {
+it.each(Object.entries(together))('names exactly the rules broken by breaches %s', async (_what, breaches) => {
   const broken = Object.keys(breaches);
   const alterAll: Alteration = (answer) => Object.values(breaches).forEach((alter) => alter(answer));
   const failed = failedIn(await runAltered(alterAll, broken.map(needsOf)));
   expect(failed.map(([, rule]) => rule).sort()).toEqual(broken.sort());
 });
 
-/** Of a rule that waits for something to expire. */
+/** The capability needed by a rule that waits for something to expire. */
 function needsOf(rule: string): Capability | undefined {
   if (rule.startsWith('FILE_NOT_EXISTS')) return 'shortUploadsApp';
   return rule.endsWith('when the limit is exceeded') ? 'rateLimitedApp' : undefined;
 }
 
-it('RETRY-AFTER that is missing on a 429 is named, with what can no longer be seen as not decided', async () => {
+it('names a RETRY-AFTER missing on a 429, and marks the rules that depend on it as undecided', async () => {
   const outcomes = await runAltered(({ headers }) => delete headers['retry-after'], slow);
   expect(failedIn(outcomes)).toEqual([
     ['Limits', 'RETRY-AFTER is present when the limit is exceeded, in whole seconds'],
@@ -55,7 +55,7 @@ it('RETRY-AFTER that is missing on a 429 is named, with what can no longer be se
 });
 
 it.each([[['v1/convert/file', 'v1/download/url/get']], [['v1/task/response']]])(
-  'a service that asks %j for no token is told so',
+  'reports a service that requires no token for %j',
   async (open) => {
     const { token } = running.target;
     const proxy = await startAlteringProxy(
@@ -80,7 +80,7 @@ it.each([[['v1/convert/file', 'v1/download/url/get']], [['v1/task/response']]])(
 
 const lookedAt = 'v1/convert/status';
 
-it('the status and the type of each endpoint are looked at', async () => {
+it('checks status and content type of each endpoint', async () => {
   const outcomes = await runAltered((answer) => {
     if (!answer.asked.path.endsWith(lookedAt)) return;
     if (answer.status === 200) answer.status = 201;
@@ -111,7 +111,7 @@ it.each<[string, Alteration, string]>([
     },
     'A task that finishes well becomes completed',
   ],
-])('one breach of polling, a task that is %s, is one rule', async (_what, alter, rule) => {
+])('reports one rule for a task that is %s', async (_what, alter, rule) => {
   const outcomes = await runAltered(alter, []);
   expect(failedIn(outcomes)).toEqual([['States', rule]]);
   const others = outcomes.filter(({ why }) => why?.startsWith('another rule found what this one needs broken'));
@@ -153,9 +153,9 @@ it.each<[string, Alteration, string[]]>([
     }),
     ['id equals the connector that the task produces', 'connector is a uuid, and the next task of the job takes it'],
   ],
-])('%s is one breach, and no other rule is', async (_what, alter, rules) => {
+])('reports no further rules for %s', async (_what, alter, rules) => {
   expect(failedIn(await runAltered(alter, [])).map(([, rule]) => rule)).toEqual(rules);
 });
 
-it('nothing is named when nothing is altered', async () =>
+it('names no rule if nothing is altered', async () =>
   expect(failedIn(await runAltered(() => undefined, slow))).toEqual([]));

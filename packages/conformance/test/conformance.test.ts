@@ -2,7 +2,7 @@ import { errorCodes } from 'temporal-file-conversion/contract';
 import { checkRule, type Outcome, rules, Session, type Target } from '../src';
 import { startEmbeddedTarget } from './embedded-target';
 
-/** Every rule of the document against the embedded service, over HTTP. */
+/** Checks every rule of the document on the embedded service, over HTTP. */
 
 let running: { target: Target; stop: () => Promise<void> };
 let session: Session;
@@ -25,16 +25,16 @@ describe.each([...new Set(rules.map(({ section }) => section))])('%s', (section)
 });
 
 describe('the table of error codes', () => {
-  it('holds the 24 codes of the document and the 20 that public clients know beside them', () =>
+  it('holds the 24 codes of the document and 20 more that public clients know', () =>
     expect(Object.keys(errorCodes)).toHaveLength(44));
 
-  it('has no code that no rule provokes, but for the one in whose place the document has another', () => {
+  it('has a rule for every code, except one that the document replaces by another', () => {
     const provoked = rules.map(({ rule }) => rule).join('\n');
     const others = Object.keys(errorCodes).filter((code) => !new RegExp(`\\b${code}\\b`).test(provoked));
     expect(others).toEqual(['ONLY_DEVELOPMENT_FILE']);
   });
 
-  it('says in one sentence of each code what is wrong', () => {
+  it('describes each code in one sentence', () => {
     for (const { message } of Object.values(errorCodes)) expect(message).toMatch(/^[A-Z][^\n]*\.$/);
   });
 });

@@ -9,7 +9,7 @@ import { createDataDir } from '../../service/test/support';
 import type { Capabilities, Credentials, Target } from '../src';
 import { sample } from '../src/target';
 
-/** The embedded service with an account for everything that a rule may need. */
+/** The embedded service with an account for each need of a rule. */
 
 interface TestAccount extends Credentials {
   readonly app: ServiceApp;
@@ -21,7 +21,7 @@ function account(name: string, settings: Partial<ServiceApp> = {}): TestAccount 
   return { appId, token, app: { name, appId, tokenSha256: hashToken(token), ...settings } };
 }
 
-/** What cannot be given as an option, and the app whose settings change. */
+/** Settings that are not available as options, and the app whose settings change. */
 const accountsFile = ({ appId, app }: TestAccount, registeredHashes: readonly string[]): string => `
 extra_api_versions = ["v2"]
 
@@ -67,7 +67,7 @@ export async function startEmbeddedTarget(): Promise<EmbeddedTarget> {
   const service = await startConversionService({
     dataDir,
     apps: [own, ...Object.values(apps)].map(({ app }) => app),
-    // Of two conversions one waits.
+    // Makes the second of two conversions wait.
     conversionConcurrency: 1,
   });
   const register = async (hashes: readonly string[]): Promise<void> => {

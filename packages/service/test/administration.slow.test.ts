@@ -6,7 +6,7 @@ import { fileconv as runFileconv, fileconvProcess, startProcess } from '../../cl
 import { startReceiver } from './callbacks/receiver';
 import { createDataDir, TestClient, tinySvg } from './support';
 
-/** `fileconv service credits|apps|tasks`: on a data folder with or without a service that runs on it. */
+/** `fileconv service credits|apps|tasks` on a data folder, with and without a running service. */
 
 let folder: string;
 let dataDir: string;
@@ -28,7 +28,7 @@ const readCredits = async (app: string): Promise<unknown> =>
   JSON.parse((await fileconv('service', 'credits', 'show', app, '--json')).stdout);
 
 describe('fileconv service apps', () => {
-  it('prints the token of a new app once and keeps its hash, in a file for its owner only', async () => {
+  it('prints the token of a new app once and stores only its hash, in a file private to its owner', async () => {
     const added = await fileconv('service', 'apps', 'add', 'billing', '--vcredits', '5');
     const token = /^Token +(\S+)$/m.exec(added.stdout)?.[1] ?? '';
     expect(token).toMatch(/^[0-9a-f]{64}$/);
@@ -41,7 +41,7 @@ describe('fileconv service apps', () => {
     expect(list.stdout).toMatch(/^embedded +[0-9a-f-]{36} +premium +unlimited +1$/m);
   });
 
-  it('leaves what the file holds already as it is', async () => {
+  it('keeps the existing content of the file', async () => {
     await addApp('billing');
     const file = path.join(dataDir, 'accounts.toml');
     const before = `# ours\n${await readFile(file, 'utf8')}callback_domains = ["a.example"] # no line break here`;
@@ -73,7 +73,7 @@ describe('fileconv service apps', () => {
   });
 });
 
-it('fileconv service credits shows, sets and adds the balance that the file only begins with', async () => {
+it('fileconv service credits shows, sets and adds vCredits; the file only sets the initial balance', async () => {
   await addApp('billing', '--vcredits', '5');
   expect(await readCredits('billing')).toMatchObject({ vcredits: 5, reserved: 0, available: 5 });
   expect((await fileconv('service', 'credits', 'add', 'billing', '7')).stdout).toMatch(/^billing +12 +0 +12$/m);
@@ -84,7 +84,7 @@ it('fileconv service credits shows, sets and adds the balance that the file only
 });
 
 describe('a running service', () => {
-  it('knows new apps, tokens and balances without a restart, and reads its accounts when they change', async () => {
+  it('accepts new apps, tokens and balances without a restart, and reloads changed accounts', async () => {
     const running = startProcess(['service'], { cwd: folder, env: { FILECONV_SERVICE_PORT: '0' } });
     await running.until(/Token file/);
     const url = /http:\/\/\S+/.exec(running.stdout())?.[0] ?? '';
@@ -105,7 +105,7 @@ describe('a running service', () => {
     expect(await readCredits(appId)).toMatchObject({ app: 'billing', vcredits: 0 });
 
     const tasks = await fileconv('service', 'tasks', 'list', '--app', 'billing', '--status', 'completed');
-    // With the one that was refused.
+    // Includes the refused one.
     expect(tasks.stdout.match(/v1\/convert\/file/g)).toHaveLength(3);
     expect(tasks.stdout).toMatch(/svg → png +1 /);
 
@@ -120,7 +120,7 @@ describe('a running service', () => {
     expect((await running.end('SIGTERM')).code).toBe(0);
   });
 
-  it('calls back programs on this machine for its own app, again after a failure', async () => {
+  it('calls back programs on this machine for its embedded app, and retries after a failure', async () => {
     const receiver = await startReceiver((response, count) => void response.writeHead(count === 1 ? 500 : 200).end());
     const env = { FILECONV_SERVICE_PORT: '0', FILECONV_SERVICE_CALLBACK_FIRST_RETRY_SECONDS: '0.05' };
     const running = startProcess(['service'], { cwd: folder, env });

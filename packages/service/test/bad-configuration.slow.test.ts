@@ -6,16 +6,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../../cli/src/dev-server';
 import { fileconv, fileconvProcess, linesOf, newFolder, permissionsHold, startProcess } from '../../cli/test/fileconv';
 
-/** A configuration that cannot be used: `fileconv service` names the key in one line, and never listens. */
+/** With an unusable configuration, `fileconv service` names the key in one line and never listens. */
 
 const app = `app_id = "11111111-2222-4333-8444-555555555555"\ntoken_sha256 = "${'0'.repeat(64)}"\n`;
 
 interface Circumstances {
-  /** Files of the data folder. */
+  /** Files in the data folder. */
   files?: Record<string, string>;
   prepare?: (dataDir: string) => Promise<unknown>;
   env?: Record<string, string>;
-  /** Listens on the service's port first. */
+  /** Occupies the service's port first. */
   takePort?: true;
   needsPermissions?: true;
 }
@@ -24,7 +24,7 @@ const inAccounts = 'DATA/accounts.toml: ';
 const isNotYours = 'Make it yours, or name another folder with FILECONV_SERVICE_DATA_DIR.';
 const cantStart = "The conversion service can't start: ";
 
-/** By the exit code, the line on stderr without `error: `; DATA is the data folder. */
+/** Exit code, and the line on stderr without `error: `; DATA stands for the data folder. */
 const badConfigurations: [exitCode: 1 | 2, says: string, circumstances: Circumstances][] = [
   [
     2,
@@ -90,7 +90,7 @@ const badConfigurations: [exitCode: 1 | 2, says: string, circumstances: Circumst
     `${cantStart}Other machines can reach 0.0.0.0. Leave host out to listen on 127.0.0.1, or allow it: allow_remote = "on" in [service], allowRemote in a program.`,
     { env: { FILECONV_SERVICE_HOST: '0.0.0.0' } },
   ],
-  // Faults are on, and not announced.
+  // Faults are configured, but a service that does not start must not announce them.
   [
     1,
     'Something else listens on 127.0.0.1:PORT. End it, or give the service another port (FILECONV_SERVICE_PORT=0: any free one).',
@@ -98,7 +98,7 @@ const badConfigurations: [exitCode: 1 | 2, says: string, circumstances: Circumst
   ],
 ];
 
-describe('fileconv service says in one line, and never listens:', () => {
+describe('fileconv service never listens, and prints one line:', () => {
   for (const [exitCode, says, { files = {}, prepare, env, takePort, needsPermissions }] of badConfigurations) {
     (needsPermissions && !permissionsHold ? it.skip : it)(says, async () => {
       const folder = await newFolder();
@@ -111,7 +111,7 @@ describe('fileconv service says in one line, and never listens:', () => {
       const taken = takePort && createServer().listen(port, '127.0.0.1');
       if (taken) await once(taken, 'listening');
 
-      // Permissions hold for a process of its own only.
+      // File permissions hold only for a child process.
       const run = needsPermissions ? fileconvProcess : fileconv;
       const command = run(['service'], { cwd: folder, env: { FILECONV_SERVICE_PORT: String(port), ...env } });
       const listened = taken ? Promise.resolve(false) : listensUntil(command, port);
@@ -126,7 +126,7 @@ describe('fileconv service says in one line, and never listens:', () => {
     });
   }
 
-  it('and one that is good listens, so that the silence above says something', async () => {
+  it('listens with a valid configuration, so the check above is meaningful', async () => {
     const folder = await newFolder();
     const port = await freePort();
     const command = startProcess(['service'], { cwd: folder, env: { FILECONV_SERVICE_PORT: String(port) } });
@@ -136,7 +136,7 @@ describe('fileconv service says in one line, and never listens:', () => {
   });
 });
 
-/** Whether anybody could connect to this port at any time until then. */
+/** Whether the port accepted a connection at any time before `ended`. */
 async function listensUntil(ended: Promise<unknown>, port: number): Promise<boolean> {
   const over = new AbortController();
   void ended.then(() => over.abort());

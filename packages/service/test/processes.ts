@@ -8,7 +8,7 @@ function allProcesses() {
   });
 }
 
-/** Below a process at any depth, those whose command line is like this. */
+/** Ids of all descendants of a process whose command line matches. */
 export function processesBelow(ancestor: number, like: RegExp): number[] {
   const all = allProcesses();
   const isBelow = ({ parent }: { parent: number }): boolean => {
@@ -19,7 +19,7 @@ export function processesBelow(ancestor: number, like: RegExp): number[] {
   return all.filter((each) => like.test(each.args) && isBelow(each)).map(({ pid }) => pid);
 }
 
-/** Node that converts, whatever it is wrapped in. */
+/** Command line of a conversion process, without its confinement wrapper. */
 export const conversionProcess = /^\S*node [^]*conversion-process\.js/;
 
 export const isAlive = (pid: number): boolean => allProcesses().some((each) => each.pid === pid);

@@ -4,11 +4,11 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import type { ConversionServiceOptions } from '../src';
 
-/** A service in a process of its own, so that it can be killed. */
+/** A service in a child process, which a test can kill. */
 export interface ServiceProcess {
   readonly url: string;
   readonly pid: number | undefined;
-  /** With kill -9. */
+  /** Uses kill -9. */
   kill: () => Promise<void>;
 }
 
@@ -16,7 +16,7 @@ const compiledService = path.resolve(__dirname, '../dist/index.js');
 const children: ChildProcess[] = [];
 
 export async function spawnService(options: ConversionServiceOptions): Promise<ServiceProcess> {
-  // Nothing in the process holds on to the service, and what the garbage collector can take it has taken.
+  // Drops every reference to the service and forces garbage collection: the service must survive that.
   const script = `require(${JSON.stringify(compiledService)}).startConversionService(${JSON.stringify(options)})
     .then(({ url }) => setTimeout(() => { gc(); setTimeout(() => { gc(); console.log(url); }, 50); }, 50));`;
   const child = spawn(process.execPath, ['--expose-gc', '-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -33,7 +33,7 @@ export async function spawnService(options: ConversionServiceOptions): Promise<S
   };
 }
 
-/** To be called in `afterEach` or `afterAll`. */
+/** Call this in `afterEach` or `afterAll`. */
 export function killServices(): void {
   for (const child of children.splice(0)) child.kill('SIGKILL');
 }

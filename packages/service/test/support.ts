@@ -10,7 +10,7 @@ import { entriesOf } from '../src/engines/archive';
 import { engineNamesOfNpm } from '../src/engines/engine';
 import { type ConversionService, type ConversionServiceOptions, type ServiceApp, startConversionService } from '../src';
 
-/** A service on a folder of its own, and a client that knows only HTTP. */
+/** A service on its own folder, and a client that uses only HTTP. */
 
 const resultSchema = z.looseObject({
   output: z.looseObject({
@@ -34,7 +34,7 @@ const bodySchema = z.strictObject({
   entity: z.looseObject({ id: z.string(), status: z.string() }).optional(),
   payload: z.unknown().optional(),
   result: resultSchema.optional(),
-  /** At the top level, of a refusal. */
+  /** Top-level fields of a refusal. */
   code: z.string().optional(),
   message: z.string().optional(),
 });
@@ -83,15 +83,15 @@ export class TestClient {
     return { authorization: `Bearer ${this.token}` };
   }
 
-  /** Posts with the app's token, unless `init` brings another. */
+  /** Posts with the app's token unless `init` has another one. */
   async send(endpoint: string, init: RequestInit): Promise<Response> {
-    // A service that shares this process closes a connection that has been idle for long, just when it is to be used again.
+    // Without keep-alive: a service in the same process may close an idle connection just as the client reuses it.
     const headers = new Headers({ ...this.headers, connection: 'close' });
     new Headers(init.headers).forEach((value, name) => headers.set(name, value));
     return fetch(`${this.url}/v1/${endpoint}`, { method: 'POST', ...init, headers });
   }
 
-  /** Posts a multipart form; `app` is filled in. */
+  /** Posts a multipart form with the App ID filled in. */
   async post(endpoint: string, data: Record<string, unknown> = {}, file?: NamedFile): Promise<Answer> {
     const form = new FormData();
     form.set('data', JSON.stringify({ app: this.app.appId, ...data }));
@@ -99,7 +99,7 @@ export class TestClient {
     return parseAnswer(await this.send(endpoint, { body: form }));
   }
 
-  /** Posts exactly this text as the field `data`, urlencoded. */
+  /** Posts this text as the urlencoded field `data`. */
   async postField(endpoint: string, field: string): Promise<Answer> {
     return parseAnswer(await this.send(endpoint, { body: new URLSearchParams({ data: field }) }));
   }
@@ -110,7 +110,7 @@ export class TestClient {
     return output.connector;
   }
 
-  /** Uploads and converts in one request that stays open until the end. */
+  /** Uploads, and converts in mode sync. */
   async convert(file: NamedFile, output: string, parameters: Record<string, unknown> = {}): Promise<Answer> {
     const connector = await this.upload(file.name, file.data);
     return this.post('convert/file', {
@@ -120,7 +120,7 @@ export class TestClient {
     });
   }
 
-  /** Starts a conversion in mode async: the id of its task. */
+  /** Starts a conversion in mode async. @returns the id of its task. */
   async startConversion(connector: string, output: string, data: Record<string, unknown> = {}): Promise<string> {
     const asked = { connector, mode: 'async', include: ['entity'], parameters: { output }, ...data };
     return (await this.post('convert/file', asked)).body.entity?.id ?? '';
@@ -135,14 +135,14 @@ export class TestClient {
     return { bytes: Buffer.from(await response.arrayBuffer()), headers: response.headers, name: output.name };
   }
 
-  /** Converts and downloads; fails the test with the service's error when the conversion fails. */
+  /** Converts and downloads. @throws the service's error if the conversion fails. */
   async convertToBytes(file: NamedFile, output: string, parameters: Record<string, unknown> = {}) {
     const converted = await this.convert(file, output, parameters);
     if (converted.output.connector === undefined) throw new Error(JSON.stringify(converted.error));
     return { ...(await this.download(converted.output.connector)), warning: converted.warning };
   }
 
-  /** Asks task/response until the task is completed. */
+  /** Polls task/response until the task is completed. */
   async waitForTask(connector: string, deadlineMs = 120_000) {
     const end = Date.now() + deadlineMs;
     while (Date.now() < end) {
@@ -156,7 +156,7 @@ export class TestClient {
   }
 }
 
-/** A request that is written piece by piece; its answer may come before its end. */
+/** A request to write in pieces; its answer may arrive before its end. */
 export function openRequest({ url, headers }: TestClient, endpoint: string, options: http.RequestOptions = {}) {
   const form = { 'content-type': 'multipart/form-data; boundary=b' };
   const all = { ...headers, ...form, ...(options.headers as http.OutgoingHttpHeaders) };
@@ -171,7 +171,7 @@ export function openRequest({ url, headers }: TestClient, endpoint: string, opti
   return { request, answer };
 }
 
-/** The form of an upload with the boundary b, up to the bytes of its file. */
+/** The form of an upload with the boundary b, up to the bytes of the file. */
 export function uploadHead({ app }: TestClient, fileName = 'a.png', data = JSON.stringify({ app: app.appId })): string {
   const part = '--b\r\ncontent-disposition: form-data; name=';
   return `${part}"data"\r\n\r\n${data}\r\n${part}"file"; filename="${fileName}"\r\n\r\n`;
@@ -192,7 +192,7 @@ export async function parseAnswer(response: Response): Promise<Answer> {
 
 export const createDataDir = async (): Promise<string> => mkdtemp(path.join(tmpdir(), 'fileconv-service-'));
 
-/** Starts a service on a new folder; `stop` closes it and removes the folder. */
+/** Starts a service on a new folder unless options name one; `stop` closes it and removes the folder. */
 export async function startTestService(
   options: Partial<ConversionServiceOptions> = {},
   testApp: TestApp = createApp(),
@@ -207,9 +207,9 @@ export async function startTestService(
   const logged: string[] = [];
   const service = await startConversionService({
     apps: [testApp.app],
-    // What a machine without any of the programs has; who tests a program names it.
+    // No programs of the machine, unless a test names them.
     engines: engineNamesOfNpm,
-    // As the usual level has it.
+    // Like the default log level.
     log: (line, { level } = {}) => {
       if (level !== 'debug') logged.push(line);
     },
@@ -223,7 +223,7 @@ export async function startTestService(
   return { service, client: new TestClient(service.url, testApp), dataDir, logged, stop };
 }
 
-/** One service for all tests of the file, or of the `describe`, that calls this; it runs in tests and in hooks behind this one. */
+/** One service for all tests of the calling file or `describe`; it runs in tests and in later hooks. */
 export function serviceOfAllTests(options: Partial<ConversionServiceOptions> = {}, testApp: TestApp = createApp()) {
   let running: Awaited<ReturnType<typeof startTestService>> | undefined;
   const started = () => {
@@ -250,7 +250,7 @@ export function toBytes(data: string | Uint8Array): Uint8Array<ArrayBuffer> {
   return typeof data === 'string' ? new TextEncoder().encode(data) : new Uint8Array(data);
 }
 
-/** A red dot. */
+/** One red pixel. */
 export const tinyPng = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
   'base64',
@@ -258,11 +258,10 @@ export const tinyPng = Buffer.from(
 
 export const tinySvg = `<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20"><rect width="40" height="20" fill="#00f"/></svg>`;
 
-/** Markdown that keeps the engine busy for seconds. */
+/** Markdown that takes an engine seconds to convert. */
 export function longMarkdown(kilobytes: number): string {
   const paragraph = 'Some *emphasis*, `code`, [a link](http://example.com) and plain words after that.\n\n';
   return paragraph.repeat(Math.ceil((kilobytes * 1024) / paragraph.length));
 }
 
-/** The names in a zip archive. */
 export const listZip = (bytes: Buffer): string[] => entriesOf(bytes).map(({ name }) => name);

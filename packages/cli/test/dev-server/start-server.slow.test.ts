@@ -45,7 +45,7 @@ async function withClient<T>(address: string, use: (client: Client) => Promise<T
   }
 }
 
-/** Where a process listens. */
+/** Ports on which a process listens. */
 async function portsOf(pid: number): Promise<number[]> {
   const links = await Promise.all(
     (await readdir(`/proc/${pid}/fd`)).map((fd) => readlink(`/proc/${pid}/fd/${fd}`).catch(() => 'closed meanwhile')),
@@ -56,7 +56,7 @@ async function portsOf(pid: number): Promise<number[]> {
   return listening.map(([, local = '']) => parseInt(local.split(':')[1] ?? '', 16));
 }
 
-it('is never asked through the proxy that the environment names', async () => {
+it('bypasses the proxy of the environment', async () => {
   const proxied = process.env['http_proxy'];
   process.env['http_proxy'] = 'http://127.0.0.1:1';
   try {
@@ -67,7 +67,7 @@ it('is never asked through the proxy that the environment names', async () => {
   }
 });
 
-it('has a name for its user, without which it does not start where the system knows none', async () => {
+it('sets USER if it is missing, because the server may not start without it', async () => {
   const wrapper = path.join(folder, 'temporal');
   await writeFile(wrapper, `#!/bin/sh\necho "$USER" > "${folder}/user"\nexec "${cliPath}" "$@"\n`, { mode: 0o755 });
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => name !== 'USER'));
@@ -76,7 +76,7 @@ it('has a name for its user, without which it does not start where the system kn
 });
 
 describe('a Temporal server with a database file', () => {
-  it('keeps namespaces, search attributes and workflows over a stop and a start', async () => {
+  it('keeps namespaces, search attributes and workflows over a restart', async () => {
     const dbFilename = path.join(folder, 'state/of it/temporal.db');
     const first = await start({ dbFilename, namespace: 'invoices' });
     await withClient(first.address, async ({ workflow }) => {
@@ -100,7 +100,7 @@ describe('a Temporal server with a database file', () => {
     });
   });
 
-  it('ends the one that was left over by a process that was killed, and no other program of that id', async () => {
+  it('ends a server left over by a killed process, but no other program with that pid', async () => {
     const dbFilename = path.join(folder, 'temporal.db');
     const options = {
       cliPath,
@@ -133,7 +133,7 @@ describe('a Temporal server with a database file', () => {
   });
 
   it.each(['project #1', 'offers?', 'a%20b', '"quoted"', "it's \\ odd"])(
-    'keeps it in its folder, also one called %s, whose name means something else in a URI',
+    'keeps the database in a folder called %s, although the name has a meaning in a URI',
     async (name) => {
       const dbFilename = path.join(folder, name, '.fileconv/temporal.db');
       for (const isFirst of [true, false]) {
@@ -149,7 +149,7 @@ describe('a Temporal server with a database file', () => {
     },
   );
 
-  it('says which file is no database', async () => {
+  it('names a file that is not a database', async () => {
     const dbFilename = path.join(folder, 'temporal.db');
     await writeFile(dbFilename, 'not a database');
     await expect(start({ dbFilename })).rejects.toMatchObject({
@@ -169,19 +169,19 @@ describe('a Temporal server', () => {
     const page = await fetch(server.uiUrl ?? '');
     expect(page.status).toBe(200);
     expect(await page.text()).toContain('<html');
-    // The server greets a moment after it answers.
+    // The server logs its greeting shortly after it answers.
     while ((await readFile(logFile, 'utf8')) === '') await new Promise((resolve) => setTimeout(resolve, 20));
     expect(await readFile(logFile, 'utf8')).toContain('Temporal CLI 1.9.1');
   });
 
-  it('answers no web page at any of its ports: a request that a browser sends unasked starts no workflow', async () => {
+  it('refuses cross-site requests of a browser on all its ports, so a web page cannot start a workflow', async () => {
     const server = await start({ uiPort: undefined });
     const answers: string[] = [];
     for (const port of await portsOf(server.pid)) {
       const url = `http://127.0.0.1:${port}/api/v1/namespaces/default/workflows/from-a-page`;
       const headers = { 'content-type': 'text/plain', origin: 'https://evil.example' };
       const body = JSON.stringify({ workflowType: { name: 'conversionJob' }, taskQueue: { name: 'file-conversion' } });
-      // A port for gRPC closes the connection.
+      // A gRPC port closes the connection.
       const answer = await fetch(url, { method: 'POST', headers, body }).catch(() => undefined);
       if (answer) answers.push(`${answer.status} ${await answer.text()}`);
     }
@@ -189,21 +189,21 @@ describe('a Temporal server', () => {
     expect(answers.filter((answer) => answer.startsWith('2'))).toEqual([]);
     await withClient(server.address, async ({ workflow }) => {
       await expect(workflow.getHandle('from-a-page').describe()).rejects.toThrow('not found');
-      // gRPC and the UI, which asks by gRPC, go on.
+      // gRPC, and the UI which uses it, still work.
       await workflow.start('conversionJob', { workflowId: 'asked', taskQueue: 'nobody', args: [] });
     });
     const asked = `${server.uiUrl}/api/v1/namespaces/default/workflows/asked`;
     await until('the UI, which connects after it has begun to listen, shows it', async () => (await fetch(asked)).ok);
   });
 
-  it('tells that it ended; a second stop changes nothing', async () => {
+  it('reports its end; a second stop is a no-op', async () => {
     const asked = await start();
     await asked.stop();
     await asked.stop();
     expect([await asked.exited, isAlive(asked.pid)]).toEqual([{ code: null, signal: 'SIGKILL' }, false]);
   });
 
-  it.each(['port', 'uiPort'] as const)('is not even started when the %s that was asked for is taken', async (name) => {
+  it.each(['port', 'uiPort'] as const)('is not started if the requested %s is taken', async (name) => {
     const port = await freePort();
     const squatter = createServer((socket) => socket.resume()).listen(port, '127.0.0.1');
     await new Promise((resolve) => squatter.once('listening', resolve));
@@ -234,10 +234,10 @@ exec ${cliPath} "$@"
     }
   });
 
-  it('fails when the binary cannot be started', async () =>
+  it('fails if the binary cannot be started', async () =>
     await expect(start({ cliPath: path.join(folder, 'none') })).rejects.toMatchObject({ code: 'START_FAILED' }));
 
-  /** A server that never answers; it writes its process id into a file. */
+  /** A server that never answers; it writes its pid to a file. */
   async function sleepingServer(): Promise<string> {
     const sleeper = path.join(folder, 'sleeper');
     await writeFile(sleeper, `#!/bin/sh\necho $$ > ${folder}/pid\necho waiting for godot\nexec sleep 60\n`, {
@@ -246,14 +246,14 @@ exec ${cliPath} "$@"
     return sleeper;
   }
 
-  it('is ended again when it does not answer in time', async () => {
+  it('is ended again if it does not answer in time', async () => {
     await expect(start({ cliPath: await sleepingServer(), timeoutMs: 500 })).rejects.toThrow(
       /did not answer on 127\.0\.0\.1:\d+ in 0\.5 s:\n {2}waiting for godot$/,
     );
     expect(isAlive(Number(await readFile(path.join(folder, 'pid'), 'utf8')))).toBe(false);
   });
 
-  it('is ended again when the start is given up', async () => {
+  it('is ended again if the start is aborted', async () => {
     const dbFilename = path.join(folder, 'temporal.db');
     const abort = new AbortController();
     const starting = start({ cliPath: await sleepingServer(), dbFilename, signal: abort.signal });

@@ -11,12 +11,12 @@ describe('the health endpoint of a process', () => {
     return { status: answer.status, text: (await answer.text()).trim() };
   }
 
-  it('is not ready while the process starts, and alive all the same', async () => {
+  it('is alive but not ready while the process starts', async () => {
     expect(await ask('/readyz')).toEqual({ status: 503, text: '{"status":"notReady","because":"it is starting"}' });
     expect(await ask('/healthz')).toEqual({ status: 200, text: '{"status":"ok"}' });
   });
 
-  it('is ready when nothing stands in the way, and names what does', async () => {
+  it('is ready when nothing is in the way, else names the obstacle', async () => {
     let obstacle: string | undefined;
     health.begin(() => Promise.resolve(obstacle));
     expect(await ask('/readyz')).toEqual({ status: 200, text: '{"status":"ready"}' });
@@ -37,12 +37,12 @@ describe('the health endpoint of a process', () => {
         throw new Error('secret');
       },
     ],
-  ])('is not ready, and still there, when the question %s', async (_how, find) => {
+  ])('stays up, but not ready, when the check %s', async (_how, find) => {
     health.begin(find);
     expect(await ask('/readyz')).toEqual({ status: 503, text: '{"status":"notReady","because":"it can\'t tell"}' });
   });
 
-  it('is not ready once it is drained, also for whoever asked before', async () => {
+  it('is not ready once it drains, even for a request already in flight', async () => {
     let tell = (): void => undefined;
     const looked = new Promise<void>((begun) => {
       health.begin(() => {
@@ -58,7 +58,7 @@ describe('the health endpoint of a process', () => {
     expect((await ask('/healthz')).status).toBe(200);
   });
 
-  it('answers HEAD, and no other method and no other path', async () => {
+  it('answers GET and HEAD only, and no other path', async () => {
     expect(await ask('/healthz', 'HEAD')).toEqual({ status: 200, text: '' });
     expect([(await ask('/readyz', 'POST')).status, (await ask('/metrics')).status]).toEqual([405, 404]);
   });

@@ -5,7 +5,7 @@ import { boundLogs, maxLogBytes, openLogFile } from '../../src/observability/log
 import { until } from '../../../../test/support/until';
 import { newFolder } from '../fileconv';
 
-it('a log is its owner’s alone, and appended to', async () => {
+it('a log is private to its owner, and is appended to', async () => {
   const file = path.join(await newFolder(), 'worker.log');
   for (const line of ['a', 'b']) {
     const log = openLogFile(file);
@@ -16,7 +16,7 @@ it('a log is its owner’s alone, and appended to', async () => {
   expect([readFileSync(file, 'utf8'), statSync(file).mode & 0o777]).toEqual(['ab', 0o600]);
 });
 
-it('no log is written through a link, to whatever it leads', async () => {
+it('never writes a log through a link', async () => {
   const folder = await newFolder();
   const [bashrc, log] = [path.join(folder, '.bashrc'), path.join(folder, 'worker.log')];
   writeFileSync(bashrc, 'mine');
@@ -25,7 +25,7 @@ it('no log is written through a link, to whatever it leads', async () => {
   expect(readFileSync(bashrc, 'utf8')).toBe('mine');
 });
 
-it('a log that has grown too long becomes the one before, while its writer goes on', async () => {
+it('rotates a log that has grown too long while its writer continues', async () => {
   const folder = await newFolder();
   const [file, other] = [path.join(folder, 'worker.log'), path.join(folder, 'other.txt')];
   writeFileSync(file, 'first\n');

@@ -13,7 +13,7 @@ function openLog({ level = 'trace', format = 'json' }: { level?: LogLevel; forma
   return { lines, parsed, secrets, log, temporal: createTemporalLogger(log) };
 }
 
-describe('a line', () => {
+describe('a log line', () => {
   it('is one line of JSON with level, process, time and message', () => {
     const { log, lines, parsed } = openLog();
     log('Two\nlines', { level: 'warn', workflowId: 'a', attempt: 2 });
@@ -31,14 +31,14 @@ describe('a line', () => {
     ]);
   });
 
-  it('is written when it is as important as the level wants', () => {
+  it('is written from the configured level up', () => {
     const { log, parsed } = openLog({ level: 'warn' });
     for (const level of ['trace', 'debug', 'info', 'warn', 'error'] as const) log(level, { level });
     log('without a level');
     expect(parsed().map(({ msg }) => msg)).toEqual(['warn', 'error']);
   });
 
-  it('has no secret: neither in a field that is named after one, nor anywhere else', () => {
+  it('contains no secret, neither in a field named like one nor anywhere else', () => {
     const { log, lines, secrets } = openLog();
     secrets.hide('hush-4711');
     log('said hush-4711', { token: 'other', authorization: 'x-1', reason: 'because of hush-4711' });
@@ -46,15 +46,15 @@ describe('a line', () => {
     expect(lines.join('').match(/\*{8}/g)).toHaveLength(4);
   });
 
-  it('for people is one line too, whatever stands in it', () => {
+  it('stays one line in the text format, whatever it contains', () => {
     const { log, lines } = openLog({ format: 'text' });
     log('Job failed\u001b[2J', { level: 'warn', workflowId: 'a\nb', time: '2026-01-02T03:04:05.678Z', attempt: 1 });
     expect(lines).toEqual(['2026-01-02T03:04:05.678Z WARN  Job failed\\x1b[2J workflowId=a\\x0ab attempt=1\n']);
   });
 });
 
-describe('what Temporal says', () => {
-  it('keeps ids and numbers, and drops whatever else is in an activation', () => {
+describe('messages of Temporal', () => {
+  it('keep ids and numbers of an activation, and drop the rest', () => {
     const { temporal, lines, parsed } = openLog();
     temporal.trace('Got workflow activation', {
       runId: 'r',
@@ -65,7 +65,7 @@ describe('what Temporal says', () => {
     expect(lines.join('')).not.toContain('jobs');
   });
 
-  it('calls a run the same for workflows and activities, and keeps no task token', () => {
+  it('use one field for the run of workflows and activities, and drop the task token', () => {
     const { temporal, parsed } = openLog();
     temporal.info('x', { workflowRunId: 'r', taskToken: 'who has it may complete the activity', attempt: 1 });
     const [line] = parsed();
@@ -73,7 +73,7 @@ describe('what Temporal says', () => {
     expect(Object.keys(line ?? {})).not.toEqual(expect.arrayContaining([expect.stringMatching(/oken|workflowRunId/)]));
   });
 
-  it('has the time of the event, which is not that of the line', () => {
+  it('have the time of the event rather than of the line', () => {
     const { temporal, parsed } = openLog();
     temporal.info('x', { [Symbol.for('log_timestamp')]: 1_767_323_045_678_000_000n });
     expect(parsed()[0]).toMatchObject({ time: '2026-01-02T03:04:05.678Z' });
@@ -86,7 +86,7 @@ describe('what Temporal says', () => {
     cause: new Error('the file is damaged'),
   });
 
-  it('tells a failure by its code, and without a stack', () => {
+  it('show a known failure by its code, without a stack', () => {
     const { temporal, parsed } = openLog();
     temporal.warn('Activity failed', { error: failure });
     const [line] = parsed();
@@ -94,7 +94,7 @@ describe('what Temporal says', () => {
     expect(line?.['error']).toEqual({ type: 'FAILED_CONVERT', message: 'the file is damaged' });
   });
 
-  it('tells what nobody expected with its stack and its cause', () => {
+  it('show an unexpected error with its stack and cause', () => {
     const { temporal, parsed } = openLog();
     temporal.error('Oh', { error: new TypeError('outer', { cause: new RangeError('inner') }) });
     const [line] = parsed();
@@ -107,7 +107,7 @@ describe('what Temporal says', () => {
     });
   });
 
-  it('is not told twice of a job that has said itself that it failed', () => {
+  it('do not repeat the failure of a job that has logged it itself', () => {
     const { temporal, parsed } = openLog();
     temporal.warn('Job failed', { runId: 'one' });
     temporal.warn('Workflow failed', { runId: 'one', error: failure });

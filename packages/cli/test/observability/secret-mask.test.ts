@@ -3,7 +3,7 @@ import { SecretMask } from '../../src/observability/secret-mask';
 
 const secret = 'Secret+"Token"/4711=do~not?tell';
 
-describe('a secret that the mask was told of', () => {
+describe('a secret known to the mask', () => {
   const mask = new SecretMask();
   mask.hide(secret);
 
@@ -23,23 +23,23 @@ describe('a secret that the mask was told of', () => {
     expect(new SecretTraces(secret).find(masked)).toBeUndefined();
   });
 
-  it('leaves JSON that is still JSON', () =>
+  it('is masked so that JSON stays valid', () =>
     expect(JSON.parse(mask.apply(JSON.stringify({ a: `x ${secret} y`, b: 1 })))).toEqual({ a: 'x ******** y', b: 1 }));
 
-  it('is masked whole when a part of it is a secret too', () => {
+  it('is masked as a whole even if a part of it is a secret too', () => {
     const both = new SecretMask();
     both.hide('abcdef');
     both.hide('abcdef-ghijkl');
     expect(both.apply('abcdef-ghijkl abcdef')).toBe('******** ********');
   });
 
-  it('is masked as one word of several, and without the id before it', () => {
+  it('is masked word by word, and without the id in front', () => {
     const words = new SecretMask();
     words.hideWords('2026-11:abcdef ghijkl\nmnopqr');
     expect(words.apply('2026-11:abcdef abcdef ghijkl mnopqr')).toBe('******** ******** ******** ********');
   });
 
-  it('is none when it is empty or as short as a word', () => {
+  it('is ignored if it is empty or as short as a word', () => {
     const none = new SecretMask();
     none.hide('');
     none.hide('in');
@@ -47,7 +47,7 @@ describe('a secret that the mask was told of', () => {
   });
 });
 
-describe('what looks like a secret', () => {
+describe('text that looks like a secret', () => {
   const mask = new SecretMask();
   const callback = `${Buffer.from('batch/1.md').toString('base64url')}.0b7d6a0e-94a5-4d0b-8f0e-3f1f5c1c7a11.${'s'.repeat(43)}`;
 
@@ -67,7 +67,7 @@ describe('what looks like a secret', () => {
     ['a password in a URL', 'https://me:hush@example.com/', 'https://********@example.com/'],
   ])('is masked: %s', (_what, line, masked) => expect(mask.apply(line)).toBe(masked));
 
-  it('is no id, address, version or path', () => {
+  it('does not include ids, addresses, versions and paths', () => {
     const line =
       'report.docx → pdf of https://api.example.com/v1/convert/file by 0.1.0 at 127.0.0.1:7233, task 7d7f6b1e-6f0c-4b5e-9d86-0d6a0f9f0a11';
     expect(mask.apply(line)).toBe(line);

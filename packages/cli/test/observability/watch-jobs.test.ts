@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => client.connection.close());
 
-/** How often a worker of this identity asks the server in one round. */
+/** Number of queries that a worker with this identity sends in one round. */
 async function queriesOf(identity: string, taskQueue: string): Promise<number> {
   const count = jest.spyOn(client.workflow, 'count').mockResolvedValue({ count: 0, groups: [] });
   const once = new AbortController();
@@ -25,7 +25,7 @@ async function queriesOf(identity: string, taskQueue: string): Promise<number> {
   return queries;
 }
 
-it('of the workers on a task queue the first three by identity count its open jobs, and of one worker that one', async () => {
+it('only the first three workers of a task queue, by identity, count its open jobs', async () => {
   const taskQueue = `test-${randomUUID()}`;
   expect(await queriesOf('alone', taskQueue)).toBe(4);
   const identities = ['5@e', '4@d', '3@c', '2@b', '1@a'];

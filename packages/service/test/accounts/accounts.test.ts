@@ -4,7 +4,7 @@ import path from 'node:path';
 import { Accounts } from '../../src/accounts/accounts';
 import { createApp, createDataDir, startTestService, TestClient, tinyPng, tinySvg } from '../support';
 
-/** What an app may do: plan, credits, development, callbacks, limits. All of it stands in accounts.toml and may change. */
+/** Permissions of an app from accounts.toml: plan, credits, development, callbacks, limits. All of them may change at run time. */
 
 type Running = Awaited<ReturnType<typeof startTestService>>;
 
@@ -17,7 +17,7 @@ const sha256 = (data: string | Uint8Array): string => createHash('sha256').updat
 beforeAll(async () => {
   const dataDir = await createDataDir();
   await writeFile(path.join(dataDir, 'accounts.toml'), accounts(''));
-  // Names lead nowhere: no test calls a host outside.
+  // Names never resolve, so that no test calls an external host.
   const callbacks = { resolveHost: () => new Promise<never>(() => undefined), timeoutMs: 600_000 };
   running = await startTestService({ dataDir, apps: [unlimited.app], callbacks }, testApp);
   client = running.client;
@@ -25,13 +25,13 @@ beforeAll(async () => {
 
 afterAll(() => running.stop());
 
-/** An accounts file with the app of the tests; `settings` are keys and tables below it. */
+/** An accounts file with the app of the tests; `settings` go below it, `beside` above. */
 function accounts(settings: string, beside = ''): string {
   const { appId, tokenSha256 } = testApp.app;
   return `${beside}\n[apps.test]\napp_id = "${appId}"\ntoken_sha256 = ["${tokenSha256.toString()}"]\n${settings}\n`;
 }
 
-/** Replaces the accounts file, as an editor does, and has the service read it. */
+/** Replaces the accounts file atomically, as an editor does, and makes the service reload it. */
 async function configure(settings: string, beside = ''): Promise<void> {
   const file = path.join(running.dataDir, 'accounts.toml');
   await writeFile(`${file}.new`, accounts(settings, beside));
@@ -45,7 +45,7 @@ async function convertTo(output: string, data: Record<string, unknown> = {}) {
 }
 
 describe('vCredits', () => {
-  it('are charged by format pair when a conversion succeeds, shown in its entity, and not charged when it fails', async () => {
+  it('are charged by format pair on success, shown in the entity, and not charged on failure', async () => {
     await configure('vcredits = 10\n[apps.test.prices]\n"svg to png" = 3\n"svg to *" = 2\n"*" = 7');
     expect((await convertTo('png')).body.entity?.['vcredits']).toBe(3);
     expect((await convertTo('webp')).body.entity?.['vcredits']).toBe(2);
@@ -55,7 +55,7 @@ describe('vCredits', () => {
       parameters: { output: 'png' },
     });
     expect([failed.error.code, failed.body.entity?.['vcredits']]).toEqual(['FAILED_CONVERT', 0]);
-    // 10 - 3 - 2 leaves room for one more of 3, not for two.
+    // 10 - 3 - 2 leaves enough for a second conversion at 3, but not for a third.
     expect((await convertTo('jpg')).body.entity?.['vcredits']).toBe(2);
     expect((await convertTo('png')).body.entity?.['vcredits']).toBe(3);
     const short = await convertTo('png');
@@ -66,13 +66,13 @@ describe('vCredits', () => {
     ]);
   });
 
-  it('in the file are where an app begins, not what it has', async () => {
+  it('in the file are only the initial balance', async () => {
     await configure('vcredits = 1000\n[apps.test.prices]\n"*" = 1');
     expect((await convertTo('png')).error.code).toBe('INSUFFICIENT_VCREDITS');
   });
 });
 
-it('development takes files with a registered hash, and converts nothing else that was there before', async () => {
+it('development mode accepts files with a registered hash, and refuses results from before', async () => {
   await configure('[apps.test.prices]\n"*" = 0');
   const early = await client.upload('dot.png', tinyPng);
   const { output } = await client.post('convert/file', { connector: early, parameters: { output: 'webp' } });
@@ -102,7 +102,7 @@ it.each([
 });
 
 describe('limits', () => {
-  it('of an app for uploads: size and extensions', async () => {
+  it('of an app apply to the size and extension of uploads', async () => {
     await configure('[apps.test.limits]\nmax_upload_bytes = 2048\nallowed_extensions = ["TXT"]');
     expect((await client.post('upload/file', {}, { name: 'a.txt', data: 'x'.repeat(2049) })).error).toEqual({
       code: 'LIMIT_UPLOAD_SIZE',
@@ -113,7 +113,7 @@ describe('limits', () => {
     expect(other.error.code).toBe('NOT_VALID_EXTENSION');
   });
 
-  it('say that a file is gone that somebody removed', async () => {
+  it('report a deleted file as FILE_NOT_EXISTS', async () => {
     await configure('[apps.test.prices]\n"*" = 0');
     const connector = await client.upload('dot.png', tinyPng);
     await rm(path.join(running.dataDir, 'uploads', connector));
@@ -122,14 +122,14 @@ describe('limits', () => {
   });
 });
 
-it('the free app is nobody unless it is switched on', async () => {
+it('the free app is unknown unless it is enabled', async () => {
   await configure('');
   const free = new TestClient(client.url, { app: { ...testApp.app, appId: 'free' }, token: 'FREE-TOKEN' });
   const { status, error } = await free.post('format/get', { parameters: { format: 'pdf' } });
   expect([status, error.code]).toEqual([403, 'INVALID_CREDENTIAL']);
 });
 
-it('versions of the API beside v1 are served when they are configured, and a link leads to its own', async () => {
+it('serves configured API versions besides v1, and a download link keeps the version', async () => {
   const dataDir = await createDataDir();
   await writeFile(path.join(dataDir, 'accounts.toml'), 'extra_api_versions = ["v2"]');
   const other = await startTestService({ dataDir });
@@ -169,19 +169,19 @@ describe('the accounts file', () => {
       'apps.b.token_sha256: must be a SHA-256 in 64 hexadecimal digits',
     ],
     ['[apps.b', 'accounts.toml:5:8: not valid TOML: '],
-  ])('that turns bad (%j) changes nothing and is one line in the log', async (settings, message) => {
+  ])('with an error (%j) changes nothing and gives one log line', async (settings, message) => {
     await configure('');
     running.logged.length = 0;
     await writeFile(path.join(running.dataDir, 'accounts.toml'), accounts(settings));
     expect(await running.service.reloadAccounts()).toBe(false);
-    // The service may have noticed this change, and the one before it, by itself meanwhile.
+    // The service may have noticed this change and the previous one on its own.
     const told = new Set(running.logged.filter((line) => !line.startsWith('accounts reloaded: ')));
     expect([...told]).toEqual([expect.stringContaining(message)]);
     expect([...told][0]).not.toContain('\n');
     expect((await client.post('format/get', { parameters: { format: 'pdf' } })).status).toBe(200);
   });
 
-  it('is read by itself after its change', async () => {
+  it('is reloaded automatically after a change', async () => {
     await configure('');
     await writeFile(path.join(running.dataDir, 'accounts.toml'), accounts('plan = "free"'));
     let status = 200;
@@ -189,7 +189,7 @@ describe('the accounts file', () => {
     expect(status).toBe(403);
   });
 
-  it('is read when it has been written, and not before', async () => {
+  it('is read only once it is completely written', async () => {
     const file = path.join(await createDataDir(), 'accounts.toml');
     const app = (name: string, digit: string) =>
       `[apps.${name}]\napp_id = "${digit.repeat(8)}-2222-4333-8444-555555555555"\ntoken_sha256 = "${digit.repeat(64)}"\n`;
@@ -205,7 +205,7 @@ describe('the accounts file', () => {
     expect([await names(), await names()]).toEqual([['a'], ['a', 'b']]);
   });
 
-  it('takes tokens away and gives them, several at a time', async () => {
+  it('adds and revokes tokens, of which an app may have several', async () => {
     await configure('');
     const next = createApp();
     const hashes = [testApp.app.tokenSha256, next.app.tokenSha256].map(String);
@@ -229,7 +229,7 @@ describe('the accounts file', () => {
   });
 });
 
-it('a question about formats whose id was told can be monitored, by its own app alone', async () => {
+it('a format request whose id was returned can be monitored, but only by its own app', async () => {
   await configure('');
   const data = { include: ['entity', 'payload', 'result'], parameters: { format: 'pdf' } };
   const { body } = await client.post('format/get', data);

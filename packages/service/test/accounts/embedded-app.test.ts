@@ -13,17 +13,17 @@ let dataDir: string;
 beforeEach(async () => (dataDir = await createDataDir()));
 
 describe('ensureEmbeddedApp', () => {
-  it('makes an app whose token only its owner can read', async () => {
+  it('creates an app whose token only its owner can read', async () => {
     const { app, appId, tokenFile } = await ensureEmbeddedApp(path.join(dataDir, 'new'));
     const token = (await readFile(tokenFile, 'utf8')).trim();
     expect((await stat(tokenFile)).mode & 0o777).toBe(0o600);
     expect(app).toEqual({ name: 'embedded', appId, tokenSha256: createHash('sha256').update(token).digest('hex') });
   });
 
-  it('gives the same app every time', async () =>
+  it('returns the same app every time', async () =>
     expect(await ensureEmbeddedApp(dataDir)).toEqual(await ensureEmbeddedApp(dataDir)));
 
-  it('gives the same app to processes that ask at once, and leaves nothing else in the folder', async () => {
+  it('returns the same app to concurrent processes, and leaves no other files', async () => {
     const script = `require(${JSON.stringify(compiledAdministration)}).ensureEmbeddedApp(${JSON.stringify(dataDir)})
       .then((app) => console.log(JSON.stringify(app)));`;
     const run = promisify(execFile);
@@ -35,7 +35,7 @@ describe('ensureEmbeddedApp', () => {
     expect((await readdir(dataDir)).sort()).toEqual(['embedded-app.json', 'embedded-app.token']);
   });
 
-  it('keeps the App ID, and so the files of the app, when the token is replaced', async () => {
+  it('keeps the App ID, and with it the files of the app, when the token is replaced', async () => {
     const before = await ensureEmbeddedApp(dataDir);
     await writeFile(before.tokenFile, 'another-token\n');
     const after = await ensureEmbeddedApp(dataDir);
@@ -44,7 +44,7 @@ describe('ensureEmbeddedApp', () => {
     expect(await ensureEmbeddedApp(dataDir)).toEqual(after);
   });
 
-  it('makes an app that the service accepts', async () => {
+  it('creates an app that the service accepts', async () => {
     const { app, tokenFile } = await ensureEmbeddedApp(dataDir);
     const token = (await readFile(tokenFile, 'utf8')).trim();
     const { client, service } = await startTestService({ dataDir }, { app, token });
@@ -52,7 +52,7 @@ describe('ensureEmbeddedApp', () => {
     await service.close();
   });
 
-  it('makes an app that is called back on this machine, unless accounts.toml says otherwise', async () => {
+  it('creates an app that may be called back on this machine, unless accounts.toml forbids it', async () => {
     const { app, tokenFile } = await ensureEmbeddedApp(dataDir);
     const token = (await readFile(tokenFile, 'utf8')).trim();
     const callbacks = { resolveHost: () => new Promise<never>(() => undefined) };

@@ -5,7 +5,7 @@ import { openDatabase } from '../../src/shared/database';
 import { type NewTask, TaskStore } from '../../src/tasks/task-store';
 import { createApp, createDataDir, startTestService } from '../support';
 
-/** vCredits: reserved at admission, charged exactly once with the successful completion, let go with a failure. */
+/** vCredits are reserved at admission, charged exactly once on success and released on failure. */
 
 function newTask(app: string): NewTask {
   return { id: randomUUID(), app, endpoint: 'v1/convert/file', status: 'running', payload: '{}', createdAt: 1 };
@@ -25,7 +25,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 
 describe('the ledger', () => {
-  it('holds: balance + charged = given, reserved = what unfinished tasks hold, and never less than nothing', async () => {
+  it('keeps balance + charged = given and reserved = the prices of unfinished tasks, and is never overdrawn', async () => {
     const dataDir = await createDataDir();
     let round = 0;
     fc.assert(
@@ -52,7 +52,7 @@ describe('the ledger', () => {
               expect(store.findAnywhere(task.id)).toBeUndefined();
             }
           } else if (each.kind === 'end') {
-            // Of all tasks, so that some are ended a second time.
+            // Chooses from all tasks, so that some are completed twice.
             const id = [...prices.keys()][each.which % Math.max(1, prices.size)];
             if (id === undefined) continue;
             const price = prices.get(id) ?? 0;
@@ -82,7 +82,7 @@ describe('the ledger', () => {
     );
   });
 
-  it('lets a balance be made unlimited, and limited again, while conversions are under way', async () => {
+  it('allows a balance to become unlimited, and limited again, while conversions run', async () => {
     const store = new TaskStore(openDatabase(path.join(await createDataDir(), 'service.db')));
     const complete = (id: string) =>
       store.complete({ id, result: '{}', errorCode: null, fileSize: 1, expiresAt: 2, completedAt: 2 });
@@ -101,7 +101,7 @@ describe('the ledger', () => {
   });
 });
 
-it('a balance is not overdrawn by conversions at the same time', async () => {
+it('concurrent conversions never overdraw a balance', async () => {
   const testApp = createApp();
   const { client, stop } = await startTestService(
     { apps: [{ ...testApp.app, vcredits: 5, prices: { '*': 2 } }] },

@@ -6,7 +6,7 @@ import { resolveCallbackHost } from '../../src/callbacks/send-callback';
 import { startTestService } from '../support';
 import { createCallbackApp, deliveryOf, endedDelivery, type Receiver, startReceiver } from './receiver';
 
-/** Where callbacks may go: verified domains at public addresses, and private ones that the operator has opened. */
+/** Callbacks may go to verified domains at public addresses, and to private addresses that the operator has opened. */
 
 const v4 = (...addresses: string[]): LookupAddress[] => addresses.map((address) => ({ address, family: 4 }));
 
@@ -17,13 +17,13 @@ describe('an address', () => {
       privateHosts: open ? [new URL(url).hostname] : [],
     });
 
-  // What is private and what is special: test/network/addresses.test.ts.
+  // test/network/addresses.test.ts covers which addresses are private or special.
   it.each([
     ['93.184.215.14', 'called', 'called'],
     ['127.0.0.1', 'refused', 'called'],
     ['fc00::1', 'refused', 'called'],
     ['169.254.169.254', 'refused', 'refused'],
-  ])('%s is %s by default, and %s at a host that the operator has opened', async (address, ...expected) => {
+  ])('%s is %s by default, and %s for a host that the operator has opened', async (address, ...expected) => {
     const asked = [false, true].map((open) =>
       judge([{ address, family: 0 }], { open }).then(
         () => 'called',
@@ -43,14 +43,14 @@ describe('an address', () => {
       'http://0/',
     ],
     ...['http://[::1]/', 'http://[::ffff:127.0.0.1]/', 'http://[::ffff:a9fe:a9fe]/', 'http://①②⑦.0.0.1/'],
-  ])('is seen in %s without asking for a name', async (url) => {
+  ])('is recognized in %s without a DNS lookup', async (url) => {
     await expect(judge(v4('93.184.215.14'), { url })).rejects.toThrow('which is not called');
   });
 
-  it('that is private refuses the public ones beside it', async () =>
+  it('that is private makes the host refused, even with public addresses next to it', async () =>
     await expect(judge(v4('93.184.215.14', '10.0.0.1'))).rejects.toThrow('10.0.0.1'));
 
-  it('is needed', async () => await expect(judge([])).rejects.toThrow('no address'));
+  it('is required', async () => await expect(judge([])).rejects.toThrow('no address'));
 });
 
 describe('the service', () => {
@@ -75,14 +75,14 @@ describe('the service', () => {
     return { ...running, id: (await running.client.post('format/get', data)).body.entity?.id ?? '' };
   }
 
-  it('does not call loopback by default, though its address is verified', async () => {
+  it('does not call loopback by default, even if the address is verified', async () => {
     const { id, dataDir, logged } = await callBack(receiver.url, {}, createCallbackApp(['127.0.0.1'], []));
     expect(await endedDelivery(dataDir, id)).toMatchObject({ state: 'failed', attempts: 0 });
     expect(receiver.received).toEqual([]);
     expect(logged.filter((line) => line.includes('127.0.0.1 (loopback), which is not called'))).toHaveLength(1);
   });
 
-  it('does not call a verified name that has a private address', async () => {
+  it('does not call a verified name with a private address', async () => {
     const resolveHost = () => Promise.resolve(v4('127.0.0.1'));
     const url = `http://hook.test:${receiver.port}/`;
     const { id, dataDir } = await callBack(url, { callbacks: { resolveHost } }, createCallbackApp(['hook.test'], []));
@@ -90,7 +90,7 @@ describe('the service', () => {
     expect(receiver.received).toEqual([]);
   });
 
-  it('connects to the address that it has checked, whatever the name means a moment later', async () => {
+  it('connects to the address it has checked, even if the name resolves differently a moment later', async () => {
     const other = await startReceiver(undefined, { host: '127.0.0.2', port: receiver.port });
     ends.push(other.close);
     let asked = 0;
@@ -102,18 +102,18 @@ describe('the service', () => {
     expect(receiver.received[0]?.headers.host).toBe(`rebind.test:${receiver.port}`);
   });
 
-  it('waits no longer for a name than for an answer', async () => {
+  it('applies the answer timeout to name resolution', async () => {
     const callbacks = { resolveHost: () => new Promise<never>(() => undefined), timeoutMs: 100, maxAttempts: 1 };
     const { id, dataDir } = await callBack('http://slow.test/', { callbacks }, createCallbackApp(['slow.test']));
     expect(await endedDelivery(dataDir, id)).toMatchObject({ state: 'failed', problem: 'no answer within 100 ms' });
   });
 
-  it('resolves names with the system unless told otherwise', async () => {
+  it('resolves names with the system by default', async () => {
     const { id, dataDir } = await callBack(`http://localhost:${receiver.port}/`, {}, createCallbackApp(['localhost']));
     expect(await endedDelivery(dataDir, id)).toMatchObject({ state: 'delivered' });
   });
 
-  it('does not deliver when the domain is not verified any more', async () => {
+  it('does not deliver once the domain is no longer verified', async () => {
     const failing = await startReceiver((response) => void response.writeHead(500).end());
     ends.push(failing.close);
     const { app, token } = createCallbackApp([]);

@@ -8,7 +8,7 @@ import { killServices, spawnService } from '../service-process';
 import { createDataDir, startTestService, TestClient, tinyPng } from '../support';
 import { answerOk, createCallbackApp, deliveryOf, endedDelivery, type Receiver, startReceiver } from './receiver';
 
-/** No callback is lost with a process, and none is in the way of conversions. */
+/** No callback is lost with a process, and none delays conversions. */
 
 const testApp = createCallbackApp();
 const ends: (() => Promise<void>)[] = [];
@@ -37,7 +37,7 @@ const ask = async (client: TestClient, callback: string): Promise<string> => {
   return (await client.post('format/get', data)).body.entity?.id ?? '';
 };
 
-/** Completed tasks that have a callback and don't owe it. */
+/** Number of completed tasks that have a callback but no row in the callback queue. */
 function countForgotten(): unknown {
   const db = openDatabase(path.join(dataDir, 'service.db'));
   try {
@@ -53,7 +53,7 @@ const idsIn = ({ received }: Receiver): Set<string> =>
   new Set(received.map(({ body }) => (JSON.parse(body) as { entity: { id: string } }).entity.id));
 
 describe('a service killed with kill -9', () => {
-  it('continues with callbacks that wait for an answer, for a slot and for their next attempt', async () => {
+  it('resumes callbacks that wait for an answer, for a slot and for their next attempt', async () => {
     let open = false;
     const receiver = await receiverOf((response, count, received) => {
       if (open) answerOk(response, count, received);
@@ -75,13 +75,13 @@ describe('a service killed with kill -9', () => {
     expect(idsIn(receiver)).toEqual(new Set([failing, ...hanging]));
   });
 
-  it('calls back for every conversion that it had accepted, whenever it is killed', async () => {
+  it('calls back for every accepted conversion, whenever it is killed', async () => {
     const receiver = await receiverOf();
     const accepted: string[] = [];
     for (let round = 0; round < 2; round += 1) {
       const { client, kill } = await spawn({ firstRetryMs: 50 });
       const connector = await client.upload('dot.png', tinyPng);
-      // From now on a conversion takes milliseconds, so that some end around the kill.
+      // The engine is warm now: conversions take milliseconds, so that some end around the kill.
       await client.post('convert/file', { connector, parameters: { output: 'webp' } });
       for (let count = 0; count < 5; count += 1) {
         accepted.push(await client.startConversion(connector, 'webp', { callback: receiver.url }));
@@ -96,7 +96,7 @@ describe('a service killed with kill -9', () => {
   });
 });
 
-it('a service that is closed cuts off a receiver that hangs, and delivers at its next start', async () => {
+it('a closed service cuts off a hanging receiver, and delivers at its next start', async () => {
   let open = false;
   const receiver = await receiverOf((response, count, received) => {
     if (open) answerOk(response, count, received);
@@ -104,7 +104,7 @@ it('a service that is closed cuts off a receiver that hangs, and delivers at its
   const first = await startTestService({ dataDir, callbacks: { timeoutMs: 600_000 } }, testApp);
   const id = await ask(first.client, receiver.url);
   await receiver.count(1);
-  // Its answer is waited for no longer than a moment, and not for the ten minutes of the option.
+  // Closing waits only briefly for the answer instead of the ten minutes of the option.
   await first.service.close();
   expect(deliveryOf(dataDir, id)).toMatchObject({ state: 'pending', attempts: 0, problem: null });
   open = true;
@@ -113,7 +113,7 @@ it('a service that is closed cuts off a receiver that hangs, and delivers at its
   expect(await endedDelivery(dataDir, id)).toMatchObject({ state: 'delivered', attempts: 1 });
 });
 
-it('sixty callbacks to a receiver that hangs hold up neither conversions nor callbacks to other hosts, and are all delivered once it answers', async () => {
+it('sixty callbacks to a hanging receiver delay neither conversions nor other hosts, and are all delivered once it answers', async () => {
   const held: ServerResponse[] = [];
   let open = false;
   const receiver = await receiverOf((response) => {
@@ -131,7 +131,7 @@ it('sixty callbacks to a receiver that hangs hold up neither conversions nor cal
   const elsewhere = await ask(client, other.url);
   await other.count(1);
   expect(idsIn(other)).toEqual(new Set([elsewhere]));
-  // A quarter of the attempts at a time, so that other hosts have theirs.
+  // One host gets at most a quarter of the concurrent attempts, which leaves room for other hosts.
   expect(receiver.received).toHaveLength(4);
 
   open = true;

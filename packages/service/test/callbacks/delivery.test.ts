@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startTestService, tinyPng, tinySvg } from '../support';
 import { createCallbackApp, deliveryOf, endedDelivery, type Receiver, startReceiver } from './receiver';
 
-/** What is sent to the URL of the data key `callback`, and when. */
+/** Content and time of requests to the URL of the data key `callback`. */
 
 let receiver: Receiver;
 let running: Awaited<ReturnType<typeof startTestService>>;
@@ -27,7 +27,7 @@ async function startConversion(
   return running.client.startConversion(connector, 'webp', { callback: `${receiver.url}done?key=s3cret`, ...data });
 }
 
-/** What `task/response` gives of a task, to the letter. */
+/** The `output` of task/response for a task, as literal text. */
 async function monitored(connector: string, include: readonly string[]): Promise<string> {
   const data = JSON.stringify({ app: running.client.app.appId, connector, parameters: { include } });
   const answer = await running.client.send('task/response', { body: new URLSearchParams({ data }) });
@@ -35,7 +35,7 @@ async function monitored(connector: string, include: readonly string[]): Promise
 }
 
 describe('a completed conversion', () => {
-  it('is POSTed once as JSON: what task/response answers of it', async () => {
+  it('is POSTed once as JSON, with the content of task/response', async () => {
     const id = await startConversion({ include: everything });
     const [callback] = await receiver.count(1);
     expect(await endedDelivery(running.dataDir, id)).toMatchObject({ state: 'delivered', attempts: 1, problem: null });
@@ -51,7 +51,7 @@ describe('a completed conversion', () => {
     expect(receiver.received).toHaveLength(1);
   });
 
-  it('shows the items that its own include selects, and the result alone by default', async () => {
+  it('contains the items of its own include, by default only the result', async () => {
     const first = await startConversion({ include: ['entity'] });
     await receiver.count(1);
     await startConversion({ include: undefined });
@@ -66,7 +66,7 @@ describe('a completed conversion', () => {
     expect((await receiver.count(1))[0]?.body).toBe(await monitored(id, ['entity']));
   });
 
-  it('that failed says so at the top level, when include leaves the result out', async () => {
+  it('that failed says so at the top level if include leaves out the result', async () => {
     const id = await startConversion({}, { name: 'broken.svg', data: tinySvg.slice(0, -20) });
     const [callback] = await receiver.count(1);
     expect(JSON.parse(callback?.body ?? '')).toMatchObject({
@@ -84,7 +84,7 @@ describe('a completed conversion', () => {
   });
 });
 
-it('a task of another kind does not call back at a URL that was refused', async () => {
+it('a refused callback URL is never called', async () => {
   const include = ['entity'];
   for (const callback of ['https://other.example/', 'nowhere', receiver.url.replace('//', '//user:pw@')]) {
     const { body } = await running.client.post('format/get', { callback, include, parameters: { format: 'pdf' } });

@@ -2,8 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startTestService, tinyPng } from '../support';
 import { createCallbackApp, endedDelivery, type Receiver, startReceiver } from './receiver';
 
-/** Callbacks that go wrong on purpose. */
-
 let receiver: Receiver;
 let running: Awaited<ReturnType<typeof startTestService>> | undefined;
 
@@ -25,20 +23,20 @@ async function convertWith(faults: NonNullable<NonNullable<Parameters<typeof sta
   await endedDelivery(dataDir, output.connector ?? '');
 }
 
-it('a lost callback never comes', async () => {
+it('a lost callback never arrives', async () => {
   await convertWith({ faults: [{ kind: 'callback_lost' }] });
   await sleep(200);
   expect(receiver.received).toEqual([]);
 });
 
-it('a late callback comes late', async () => {
+it('a late callback arrives after its delay', async () => {
   const startedAt = Date.now();
   await convertWith({ faults: [{ kind: 'callback_late', ms: 700 }] });
   const [callback] = await receiver.count(1);
   expect((callback?.at ?? 0) - startedAt).toBeGreaterThanOrEqual(700);
 });
 
-it('a duplicate callback comes as often as was asked for, each time the same', async () => {
+it('a duplicate callback arrives as often as configured, each time the same', async () => {
   await convertWith({ faults: [{ kind: 'callback_duplicate', copies: 3 }] });
   expect(new Set((await receiver.count(3)).map(({ body }) => body)).size).toBe(1);
   expect(receiver.received).toHaveLength(3);

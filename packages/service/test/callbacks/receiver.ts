@@ -14,22 +14,21 @@ export interface ReceivedCallback {
   readonly at: number;
 }
 
-/** Answers a callback; `count` is 1 for the first that came. */
+/** Answers a callback; `count` is 1 for the first callback. */
 type Answer = (response: ServerResponse, count: number, received: ReceivedCallback) => void;
 
 export interface Receiver {
-  /** With a slash at its end. */
+  /** Ends with a slash. */
   readonly url: string;
   readonly port: number;
   readonly received: readonly ReceivedCallback[];
-  /** Resolves once so many have come. */
+  /** Resolves once `wanted` callbacks have arrived. */
   readonly count: (wanted: number) => Promise<readonly ReceivedCallback[]>;
   readonly close: () => Promise<void>;
 }
 
 export const answerOk: Answer = (response) => void response.writeHead(204).end();
 
-/** An HTTP server for callbacks. */
 export async function startReceiver(
   answer: Answer = answerOk,
   { host = '127.0.0.1', port = 0 }: { host?: string; port?: number } = {},
@@ -65,7 +64,7 @@ export async function startReceiver(
   };
 }
 
-/** An app that may be called back at receivers of these tests. */
+/** An app whose callbacks may go to the receivers of these tests. */
 export function createCallbackApp(
   hosts: readonly string[] = ['127.0.0.1'],
   privateHosts: readonly string[] = hosts,
@@ -83,7 +82,7 @@ export function deliveryOf(dataDir: string, task: string) {
   }
 }
 
-/** The delivery once it has ended one way or the other. */
+/** The delivery, once it was delivered or has failed. */
 export async function endedDelivery(dataDir: string, task: string) {
   await until('the delivery has ended', () => deliveryOf(dataDir, task)?.endedAt != null);
   return deliveryOf(dataDir, task);

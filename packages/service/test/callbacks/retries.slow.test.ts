@@ -5,7 +5,7 @@ import { until } from '../../../../test/support/until';
 import { startTestService } from '../support';
 import { answerOk, createCallbackApp, deliveryOf, endedDelivery, type Receiver, startReceiver } from './receiver';
 
-/** What the service does with an answer that is no 2xx, and with none. */
+/** Reactions to an answer other than 2xx, and to no answer. */
 
 const quick: CallbackOptions = { firstRetryMs: 40, maxRetryMs: 200, maxAttempts: 4, timeoutMs: 10_000 };
 const ends: (() => Promise<void>)[] = [];
@@ -32,7 +32,7 @@ const answerStatus =
 const firstly = (status: number, headers: Record<string, string> = {}) =>
   startReceiver((response, count) => answerStatus(count === 1 ? status : 200, headers)(response));
 
-it.each([500, 503, 429, 404, 301, 304])('tries again after %d, with the same body', async (status) => {
+it.each([500, 503, 429, 404, 301, 304])('retries after %d with the same body', async (status) => {
   const receiver = await firstly(status);
   const { ended } = await start(receiver);
   expect(await ended()).toMatchObject({ state: 'delivered', attempts: 2, problem: null });
@@ -41,7 +41,7 @@ it.each([500, 503, 429, 404, 301, 304])('tries again after %d, with the same bod
   expect(second?.body).toBe(first?.body);
 });
 
-it('tries again when nothing listens', async () => {
+it('retries if nothing listens', async () => {
   const gone = await startReceiver();
   await gone.close();
   const { dataDir, callBack, stop } = await start(
@@ -60,7 +60,7 @@ it('tries again when nothing listens', async () => {
 it.each([
   ['seconds', () => '1'],
   ['a date', () => new Date(Date.now() + 2_000).toUTCString()],
-])('waits the full RETRY-AFTER in %s even when its own pause is shorter', async (_form, header) => {
+])('waits the full RETRY-AFTER in %s even if its own pause is shorter', async (_form, header) => {
   const receiver = await startReceiver((response, count) =>
     answerStatus(count === 1 ? 429 : 200, { 'retry-after': header() })(response),
   );
@@ -70,16 +70,16 @@ it.each([
   expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThan(950);
 });
 
-it('gives up at once when RETRY-AFTER is later than the deadline', async () => {
+it('gives up at once if RETRY-AFTER is later than the deadline', async () => {
   const { ended } = await start(await firstly(503, { 'retry-after': '90000' }));
   expect(await ended()).toMatchObject({ state: 'failed', attempts: 1 });
 });
 
-it('never misses the moment of an attempt', async () => {
+it('never misses the time of an attempt', async () => {
   const receiver = await startReceiver(answerStatus(500));
   const { callBack, dataDir } = await start(receiver, { ...quick, firstRetryMs: 2, maxRetryMs: 8, maxAttempts: 30 });
   const ids: string[] = [];
-  // One after the other: nothing else wakes the service.
+  // One after the other, so that nothing else wakes the service.
   for (let count = 0; count < 10; count += 1) {
     const id = await callBack();
     ids.push(id);
@@ -88,7 +88,7 @@ it('never misses the moment of an attempt', async () => {
   expect(receiver.received).toHaveLength(ids.length * 30);
 });
 
-it('ends with 410', async () => {
+it('stops after 410', async () => {
   const receiver = await firstly(410);
   const { ended } = await start(receiver);
   expect(await ended()).toMatchObject({ state: 'failed', attempts: 1, problem: 'HTTP 410' });
@@ -96,7 +96,7 @@ it('ends with 410', async () => {
   expect(receiver.received).toHaveLength(1);
 });
 
-it('gives up after the last attempt, and says so in one line without path, query or token', async () => {
+it('gives up after the last attempt, and logs one line without path, query or token', async () => {
   const receiver = await startReceiver(answerStatus(500));
   const { ended, logged, client } = await start(receiver);
   expect(await ended('hook/s3cret?key=s3cret')).toMatchObject({ state: 'failed', attempts: 4, problem: 'HTTP 500' });
@@ -111,7 +111,7 @@ it('gives up after the last attempt, and says so in one line without path, query
   expect(logged.join('\n')).not.toContain(client.token);
 });
 
-it('gives up when it has tried for long enough', async () => {
+it('gives up after the maximum age', async () => {
   const receiver = await startReceiver(answerStatus(500));
   const { ended } = await start(receiver, { ...quick, maxAttempts: 1_000, maxAgeMs: 400 });
   const { state, attempts = 0 } = (await ended()) ?? {};
@@ -131,7 +131,7 @@ it.each([301, 302, 303, 307, 308])('does not follow a redirect with %d', async (
 describe('a receiver that', () => {
   const impatient: CallbackOptions = { ...quick, timeoutMs: 1_500 };
 
-  it('never answers is given up on in time, and tried again', async () => {
+  it('never answers times out, and is tried again', async () => {
     const receiver = await startReceiver((response, count) => {
       if (count > 1) answerOk(response, count, receiver.received[0] as never);
     });
@@ -139,7 +139,7 @@ describe('a receiver that', () => {
     expect(await endedDelivery(dataDir, await callBack())).toMatchObject({ state: 'delivered', attempts: 2 });
   });
 
-  it('sends an endless answer has been delivered to all the same, and is cut off', async () => {
+  it('sends an endless answer counts as delivered, and is cut off', async () => {
     let isClosed = false;
     const receiver = await startReceiver((response) => {
       response.writeHead(200);
@@ -154,7 +154,7 @@ describe('a receiver that', () => {
     await until('it is cut off', () => isClosed);
   });
 
-  it('sends a huge answer is not listened to until its end', async () => {
+  it('sends a huge answer is not read to the end', async () => {
     let written = 0;
     const receiver = await startReceiver((response) => {
       response.writeHead(200);
@@ -177,6 +177,6 @@ it.each([
   [{ timeoutMs: 2 ** 31 }, 'callbacks.timeoutMs'],
   [{ maxAttempts: 1.5 }, 'callbacks.maxAttempts'],
   [{ firstRetryMs: Number.NaN }, 'callbacks.firstRetryMs'],
-])('does not start with the options %j', async (callbacks, message) => {
+])('refuses to start with the options %j', async (callbacks, message) => {
   await expect(startTestService({ callbacks })).rejects.toThrow(message);
 });

@@ -1,6 +1,6 @@
 import { crc32, deflateRawSync } from 'node:zlib';
 
-/** Archives and packages of office programs, written by hand. */
+/** Archives and office packages, written by hand. */
 
 export interface ZipEntry {
   name: string;
@@ -14,13 +14,13 @@ export function zipEntry(name: string, data: string | Buffer, { isStored = false
   return { name, deflated: isStored ? bytes : deflateRawSync(bytes), size: bytes.length, crc: crc32(bytes) };
 }
 
-/** `flags` and `method`: what it says of each, whether that is so or not. */
+/** A ZIP archive. `flags` and `method` go into the headers as they are, true or not. */
 export function zip(entries: readonly ZipEntry[], { flags = 0, method = 8 } = {}): Buffer {
   const files: Buffer[] = [];
   const directory: Buffer[] = [];
   let offset = 0;
   for (const { name, deflated, size, crc } of entries) {
-    // What the local and the central header have in common: versions, flags, method, time, CRC, sizes, lengths.
+    // Common to the local and the central header: versions, flags, method, time, CRC, sizes, lengths.
     const common = Buffer.alloc(26);
     common.writeUInt16LE(20, 0);
     common.writeUInt16LE(flags, 2);
@@ -55,14 +55,14 @@ export const relationsOf = (relations: readonly string[]): string =>
   `<Relationships xmlns="${packaged}/relationships">${relations.join('')}</Relationships>`;
 
 interface Part {
-  /** Below that of its kind (`worksheet`), or whole. */
+  /** The last part of a content type of the package's kind (`worksheet`), or a full content type. */
   type: string;
-  /** Nothing: it is listed, and not there. */
+  /** Undefined: the part is listed but missing. */
   xml?: string | Buffer | undefined;
   relations?: readonly string[];
 }
 
-/** The entries of Office Open XML: `kind` is `spreadsheetml` and so on; `main`, the part that programs open first. */
+/** Entries of an Office Open XML package. `kind`: `spreadsheetml` and so on; `main`: the part that programs open first. */
 export function openXml(main: string, kind: string, parts: ReadonlyMap<string, Part>): ZipEntry[] {
   const types = [...parts].map(([name, { type }]) => {
     const whole = type.includes('/') ? type : `application/vnd.openxmlformats-officedocument.${kind}.${type}+xml`;

@@ -7,7 +7,7 @@ import { serviceOfAllTests, startTestService, tinyPng, tinySvg } from '../suppor
 import { docxBomb, entitySvg, hugePng, longGif, nestedUseSvg, svgWithImage } from './bombs';
 import { xlsx } from './xlsx';
 
-/** Files made to hurt: each ends its own task within the limits, while the service and the other conversions continue. */
+/** Malicious files: each ends its own task within the limits, while the service and other conversions continue. */
 
 const conversionTimeoutMs = 3_000;
 
@@ -15,7 +15,7 @@ const limits = { conversionTimeoutMs, conversionConcurrency: 2, maxConversionMem
 const { client } = serviceOfAllTests(limits);
 
 beforeAll(async () => {
-  // Both processes load the engines, so that nothing within a time limit waits for that.
+  // Loads the engines in both processes first, so that the time limits below do not include it.
   const warm = async () => {
     await client.convert({ name: 'warm.svg', data: tinySvg }, 'png');
     await client.convert({ name: 'warm.md', data: '# warm' }, 'pdf');
@@ -26,7 +26,7 @@ beforeAll(async () => {
 const overTime = /longer than 3 s and was ended/;
 const dataUri = (type: string, data: Buffer): string => `data:${type};base64,${data.toString('base64')}`;
 
-describe('a bomb ends with FAILED_CONVERT, and another conversion continues beside it', () => {
+describe('a bomb ends with FAILED_CONVERT while another conversion continues', () => {
   const bombs: [string, string, () => string | Buffer, string, RegExp][] = [
     [
       'an SVG whose groups multiply',
@@ -70,7 +70,7 @@ describe('a bomb ends with FAILED_CONVERT, and another conversion continues besi
   });
 });
 
-it('a conversion that needs more memory than it may ends with FAILED_CONVERT, and the next one has all of it again', async () => {
+it('a conversion over the memory limit ends with FAILED_CONVERT, and the next one has all the memory again', async () => {
   const limits = { conversionConcurrency: 1, maxConversionMemoryBytes: 640 * 1024 * 1024 };
   const { client: other, stop } = await startTestService(limits);
   const native = `![x](${dataUri('image/png', hugePng(30_000))})`;
@@ -87,7 +87,7 @@ it('a conversion that needs more memory than it may ends with FAILED_CONVERT, an
   await stop();
 });
 
-it('an SVG whose groups multiply is left out of a document, with a warning', async () => {
+it('leaves an SVG with exponential groups out of a document, with a warning', async () => {
   const { client: other, stop } = await startTestService({ conversionConcurrency: 1 });
   const data = `![x](${dataUri('image/svg+xml', Buffer.from(nestedUseSvg(8)))})\n`;
   const { output, warning } = await other.convert({ name: 'image.md', data }, 'pdf');
@@ -96,7 +96,7 @@ it('an SVG whose groups multiply is left out of a document, with a warning', asy
   await stop();
 });
 
-it('a file that refers to others makes no request and reads no file, whatever the format', async () => {
+it('never makes a request or reads a file for external references, whatever the format', async () => {
   const { client, dataDir, stop } = await startTestService({ conversionConcurrency: 1 });
   let requests = 0;
   const server = http.createServer((_request, response) => {
@@ -133,7 +133,7 @@ it('a file that refers to others makes no request and reads no file, whatever th
   await stop();
 });
 
-it('the processes of a service are gone when it is closed, whatever they were doing', async () => {
+it('a closed service leaves no conversion processes, whatever they were doing', async () => {
   const { client: busy, stop } = await startTestService({ conversionConcurrency: 2 });
   const converting = () => processesBelow(process.pid, conversionProcess);
   const before = converting();

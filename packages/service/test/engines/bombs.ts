@@ -1,11 +1,11 @@
 import { crc32, deflateRawSync, constants, deflateSync } from 'node:zlib';
 import { openXml, zip } from './archives';
 
-/** Files that are small on the disk and want to be huge in memory, or to be worked on for ever. */
+/** Files that are small on disk but huge in memory, or that take forever to convert. */
 
 const svgOpen = '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"';
 
-/** Each group draws the one before it ten times: ten to the power of `levels` rectangles. */
+/** Each group draws the previous one ten times: 10 to the power of `levels` rectangles in all. */
 export function nestedUseSvg(levels: number): string {
   const groups = Array.from({ length: levels }, (_, level) => {
     const uses = `<use xlink:href="#g${level}"/>`.repeat(10);
@@ -14,7 +14,7 @@ export function nestedUseSvg(levels: number): string {
   return `${svgOpen} width="99" height="99"><defs><rect id="g0" width="9" height="9"/>${groups.join('')}</defs><use xlink:href="#g${levels}"/></svg>`;
 }
 
-/** An XML document whose entities multiply: the billion laughs. */
+/** The billion laughs attack: XML entities that expand exponentially. */
 export function entitySvg(): string {
   const entities = Array.from(
     { length: 10 },
@@ -26,12 +26,12 @@ export function entitySvg(): string {
 export const svgWithImage = (source: string): string =>
   `${svgOpen} width="9" height="9"><image width="9" height="9" xlink:href="${source}"/></svg>`;
 
-/** A valid header that promises so many pixels, and data for all of them when they are all black. */
+/** A PNG with a header for `side` × `side` pixels and black image data for `rows` rows. */
 export function hugePng(side: number, { rows = side }: { rows?: number } = {}): Buffer {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(side, 0);
   header.writeUInt32BE(side, 4);
-  // One bit a pixel, grey.
+  // One bit per pixel, grey.
   header[8] = 1;
   const data = deflateSync(Buffer.alloc(rows * (1 + Math.ceil(side / 8))));
   return Buffer.concat([
@@ -51,7 +51,7 @@ export function pngChunk(type: string, data: Buffer): Buffer {
   return framed;
 }
 
-/** An animation of frames of one pixel each on a canvas of `side` by `side`. */
+/** An animation of one-pixel frames on a canvas of `side` by `side`. */
 export function longGif({ frames, side }: { frames: number; side: number }): Buffer {
   const header = Buffer.from('GIF89a\0\0\0\0\x80\0\0\0\0\0\xff\xff\xff', 'latin1');
   header.writeUInt16LE(side, 6);
@@ -62,15 +62,13 @@ export function longGif({ frames, side }: { frames: number; side: number }): Buf
   return Buffer.concat([header, ...Array.from({ length: frames / 2 }, () => pair), Buffer.from(';')]);
 }
 
-/**
- * A DOCX whose text unpacks to so many MiB. With `declaredBytes` the archive says otherwise.
- */
+/** A DOCX whose text unpacks to `mebibytes` MiB; `declaredBytes` is the size in the archive's header. */
 export function docxBomb(mebibytes: number, { declaredBytes = mebibytes * 1024 * 1024 } = {}): Buffer {
   const text = '<w:p><w:r><w:t>bomb</w:t></w:r></w:p>';
   const block = Buffer.from(text.repeat(Math.ceil((1024 * 1024) / text.length)));
   const open =
     '<?xml version="1.0"?><w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body>';
-  // Blocks that end with a full flush depend on nothing before them, so that one can stand there many times.
+  // A block that ends with a full flush is independent of the data before it, so it can be repeated.
   const flushed = (data: string | Buffer): Buffer =>
     deflateRawSync(data, { level: 9, finishFlush: constants.Z_FULL_FLUSH });
   const repeated = flushed(block);

@@ -7,7 +7,7 @@ import { pptx } from './pptx';
 import { withPrograms } from './with-packages';
 import { chartSheet, inline, xlsx } from './xlsx';
 
-/** No word of an office file is lost without a warning, whoever converts it. */
+/** Whatever the engine, no word of an office file is lost without a warning. */
 
 const openText = odf({
   kind: 'text',
@@ -15,13 +15,13 @@ const openText = odf({
   styles: `<office:master-styles><style:master-page style:name="Standard" style:page-layout-name="p"><style:header><text:p>Headed</text:p></style:header><style:footer><text:p>Footed <text:page-number>1</text:page-number></text:p></style:footer></style:master-page></office:master-styles>`,
 });
 
-/** A slide with its notes and one that is hidden. */
+/** One slide with notes and one hidden slide. */
 const slides = pptx([
   { shapes: ['Titled'], notes: 'Spoken' },
   { shapes: ['Unseen'], isHidden: true },
 ]);
 
-/** A text that its neighbour covers. */
+/** The neighbouring cell covers a long text. */
 const clipped = xlsx([
   {
     rows: `<row r="1">${inline('A1', 'Coveredbyothers '.repeat(20))}${inline('B1', 'Next')}<c r="C1"><v>42</v></c></row>`,
@@ -29,7 +29,7 @@ const clipped = xlsx([
   },
 ]);
 
-/** What stands in `everything`, one word of each place. */
+/** One word for each place of text in `everything`. */
 const shown =
   'Report boldfaced Inserted ContentControl MergedName ReferredText Noted FootnoteText EndnoteText Commented BoxedWords AncientBox Directed Marked RubyBase Outer Inner1 Inner2 Short BeyondTheFirstRow Wide0x0 Wide3x13 Customer0 Customer24 Paragraph0 Paragraph3 שלום'.split(
     ' ',
@@ -39,15 +39,15 @@ async function textIn(client: TestClient, bytes: Buffer, format: string): Promis
   const text = format === 'pdf' ? (await client.convertToBytes({ name: 'a.pdf', data: bytes }, 'txt')).bytes : bytes;
   const entries = entriesOf(text).filter(({ name }) => name.endsWith('ml'));
   const all = entries.length > 0 ? entries.map((entry) => textOfEntry(text, entry)).join('') : text.toString('utf8');
-  // Words that a line, a tag or a mark of bold letters splits are whole.
+  // Joins words that line breaks, tags or bold markup have split.
   return all.replace(/<[^<>]*>|[\s\u200b*+|=\\-]|\{\\b |\\textbf\{|\}/g, '');
 }
 
-describe('without the programs of a machine', () => {
+describe('with engines from npm only', () => {
   const running = serviceOfAllTests({ conversionConcurrency: 1, engines: engineNamesOfNpm });
 
   it.each(['txt', 'html', 'md', 'rst', 'tex', 'odt', 'epub', 'pdf'])(
-    'a Word document with one of everything is all in its %s, or warned of',
+    'keeps all parts of a Word document in %s, or warns',
     async (format) => {
       const { bytes, warning } = await running.client.convertToBytes({ name: 'a.docx', data: everything() }, format);
       const text = await textIn(running.client, bytes, format);
@@ -59,7 +59,7 @@ describe('without the programs of a machine', () => {
     },
   );
 
-  it('the words of a Word document are counted that pandoc leaves out', async () => {
+  it('counts the words of a Word document that pandoc skips', async () => {
     const lost = para(
       `<w:r><w:pict><v:group><v:shape><v:textbox><w:txbxContent>${para('Grouped box')}</w:txbxContent></v:textbox></v:shape></v:group></w:pict></w:r>`,
     );
@@ -69,7 +69,7 @@ describe('without the programs of a machine', () => {
     );
     const unread = 'Not in the result: 2 word(s) (GROUPED, BOX) of the document.';
     expect(warning).toEqual({ TEXT_LOST: unread });
-    // Others are left out where they are written.
+    // Other words are lost by the writer.
     const table = (inside: string) => `<w:tbl><w:tr><w:tc>${inside}</w:tc></w:tr></w:tbl>`;
     const data = docx(para('Kept') + lost + table(para('Outer') + table(para('Inner')) + para('')));
     expect((await running.client.convertToBytes({ name: 'a.docx', data }, 'pptx')).warning).toEqual({
@@ -82,7 +82,7 @@ describe('without the programs of a machine', () => {
     return { text: bytes.toString('utf8').split(/\s+/).join(' ').trim(), warnings: warning };
   }
 
-  it('the text that fields of an OpenDocument text show is kept, and not of those that show none', async () => {
+  it('keeps the visible text of fields of an OpenDocument text, but not of hidden fields', async () => {
     const field = (name: string, text: string, attributes = '') => `<text:${name}${attributes}>${text}</text:${name}>`;
     const body = [
       field('user-field-get', 'Customer', ' text:name="a"'),
@@ -101,7 +101,7 @@ describe('without the programs of a machine', () => {
     });
   });
 
-  it('the values of the forms of older Words are kept', async () => {
+  it('keeps the values of legacy Word forms', async () => {
     const field = (data: string, code: string) =>
       `<w:r><w:rPr><w:b/></w:rPr><w:fldChar w:fldCharType="begin"><w:ffData><w:name w:val="f"/>${data}</w:ffData></w:fldChar></w:r><w:r><w:instrText>${code}</w:instrText></w:r><w:r><w:fldChar w:fldCharType="separate"/></w:r><w:r><w:fldChar w:fldCharType="end"/></w:r>`;
     const box = (data: string) => field(`<w:checkBox><w:sizeAuto/>${data}</w:checkBox>`, 'FORMCHECKBOX');
@@ -117,7 +117,7 @@ describe('without the programs of a machine', () => {
     expect(await read('docx', data)).toEqual({ text: '☒☒☐☐Austria Belgium', warnings: {} });
   });
 
-  it('hidden text of a Word document is left out with a warning', async () => {
+  it('leaves out hidden text of a Word document, with a warning', async () => {
     const hidden = run('Secret price', '<w:b/><w:vanish/>') + run('shown', '<w:vanish w:val="0"/>');
     expect(await read('docx', docx(para(run('Kept ') + hidden)))).toEqual({
       text: 'Kept shown',
@@ -127,7 +127,7 @@ describe('without the programs of a machine', () => {
     });
   });
 
-  it('what was deleted of an RTF document while its changes were tracked is in no result', async () => {
+  it('leaves tracked deletions of an RTF document out of every result', async () => {
     const rtf = String.raw`{\rtf1\ansi{\fonttbl{\f0 Times;}}Kept {\deleted\revauthdel1 OLD100}{\revised NEW200} \deleted OLD300\deleted0 end\par}`;
     for (const format of ['md', 'txt', 'html']) {
       const text = (await running.client.convertToBytes({ name: 'a.rtf', data: rtf }, format)).bytes.toString('utf8');
@@ -135,7 +135,7 @@ describe('without the programs of a machine', () => {
     }
   });
 
-  it('numbers that only Word makes are counted', async () => {
+  it('counts numbers that only Word generates', async () => {
     const numbering =
       '<w:abstractNum w:abstractNumId="7"><w:lvl w:ilvl="0"><w:numFmt w:val="decimal"/><w:lvlText w:val="Article %1."/></w:lvl></w:abstractNum><w:num w:numId="1"><w:abstractNumId w:val="7"/></w:num>';
     const article = para('Kept', '<w:numPr><w:ilvl w:val="0"/><w:numId w:val="1"/></w:numPr>');
@@ -144,7 +144,7 @@ describe('without the programs of a machine', () => {
     });
   });
 
-  it('what pandoc leaves out of other office files is counted', async () => {
+  it('counts what pandoc skips in other office files', async () => {
     const convert = async (name: string, data: string | Buffer) =>
       (await running.client.convertToBytes({ name, data }, 'html')).warning;
     expect(await convert('a.odt', openText)).toEqual({
@@ -166,7 +166,7 @@ describe('without the programs of a machine', () => {
     });
   });
 
-  it('RTF: boxes of old programs, equations and cells around a table', async () => {
+  it('handles old drawing objects, equations and cells around a nested table in RTF', async () => {
     const box = String.raw`{\*\do\dptxbx{\dptxbxtext Boxed\par}}`;
     const cells = String.raw`\trowd\cellx9\intbl Outer\par\itap2 Inner\nestcell{\*\nesttableprops\trowd\cellx5\nestrow}\intbl\cell\row`;
     const rtf = String.raw`{\rtf1{\info{\title Kept}}${box}{\mmath{\*\moMath{\mr kinetic}}}${cells}\pard{\listtext 1.}Kept{\footnote \chftn Noted} \u8217?s\endash Dashed\par}`;
@@ -180,21 +180,18 @@ describe('without the programs of a machine', () => {
     ['wiki', 'a.wiki', '{|\n! H\n|-\n| a || KEPT [[File:x.png|thumb|alt]]\n|}\n', 0],
     ['md', 'a.md', '| H |\n|---|\n| a | KEPT |\n', 0],
     ['textile', 'a.textile', '|a|\n|b|KEPT|\n', 0],
-  ])(
-    'cells beyond those of the first row of a table are kept, or their words counted: %s',
-    async (input, name, data, lost) => {
-      const { bytes, warning } = await running.client.convertToBytes({ name, data }, 'html', { input });
-      expect(warning['TEXT_LOST'] ?? '0 word(s)').toContain(`${lost} word(s)`);
-      if (lost === 0) expect(bytes.toString('utf8')).toContain('KEPT');
-    },
-  );
+  ])('keeps cells beyond the width of the first row, or counts their words: %s', async (input, name, data, lost) => {
+    const { bytes, warning } = await running.client.convertToBytes({ name, data }, 'html', { input });
+    expect(warning['TEXT_LOST'] ?? '0 word(s)').toContain(`${lost} word(s)`);
+    if (lost === 0) expect(bytes.toString('utf8')).toContain('KEPT');
+  });
 
   it.each([
     ['no grid', (xml: string) => xml.replace(/<w:tblGrid>.*?<\/w:tblGrid>/, '')],
     ['an empty grid', (xml: string) => xml.replace(/<w:tblGrid>.*?<\/w:tblGrid>/, '<w:tblGrid/>')],
     ['a grid without widths', (xml: string) => xml.replace(/<w:gridCol [^>]*>/g, '<w:gridCol/>')],
     ['a grid that is too short', (xml: string) => xml.replace(/<w:gridCol [^>]*>/, '')],
-  ])('a table of Word with %s has all of its cells', async (_title, spoil) => {
+  ])('keeps all cells of a Word table with %s', async (_title, spoil) => {
     const merged = table(
       3,
       row(cell('A1'), cell('B1C1', '<w:gridSpan w:val="2"/>')),
@@ -214,7 +211,7 @@ describe('without the programs of a machine', () => {
 });
 
 withPrograms(['writer'], () => {
-  it('of a Word document with one of everything all is printed, or warned of', async () => {
+  it('prints all parts of a Word document, or warns', async () => {
     const { client, stop } = await startTestService({ conversionConcurrency: 1, engines: engineNames });
     const { bytes, warning } = await client.convertToBytes({ name: 'a.docx', data: everything({ pages: 20 }) }, 'pdf');
     const text = await textIn(client, bytes, 'pdf');
@@ -223,7 +220,7 @@ withPrograms(['writer'], () => {
     ).toEqual([]);
     expect(warning).not.toHaveProperty('TEXT_LOST');
     expect(warning['COMMENTS_LOST']).toMatch(/^1 comment/);
-    // LibreOffice shows its own words for a reference that leads nowhere.
+    // LibreOffice prints an error text for a dangling reference.
     const broken = docx(para(`<w:fldSimple w:instr=" REF gone ">${run('ReferredText')}</w:fldSimple>`));
     const lost = await client.convertToBytes({ name: 'a.docx', data: broken }, 'pdf');
     expect(lost.warning['TEXT_LOST']).toBe('Not on the pages of the PDF: 1 word(s) (REFERREDTEXT) of the document.');
@@ -238,7 +235,7 @@ withPrograms(['writer', 'math'], () => {
     return [(await running.client.convertToBytes({ name: 'a.pdf', data: bytes }, 'txt')).bytes.toString(), warning];
   };
 
-  it('equations are printed, and kept in other documents', async () => {
+  it('prints equations, and keeps them in other documents', async () => {
     const data = docx(para(`${run('Kept ')}<m:oMath><m:r><m:t>kinetic</m:t></m:r></m:oMath>`));
     expect(await printedText('a.docx', data)).toEqual([expect.stringContaining('kinetic'), {}]);
     const { bytes, warning } = await running.client.convertToBytes({ name: 'a.docx', data }, 'odt');
@@ -246,7 +243,7 @@ withPrograms(['writer', 'math'], () => {
     expect(await printedText('a.odt', bytes)).toEqual([expect.stringContaining('kinetic'), {}]);
   });
 
-  it('fields for the name of the file tell the one that its owner gave it', async () => {
+  it("prints the user's file name in file name fields", async () => {
     const name = 'Vertrag #4 (50% é)';
     const word = docx(para(`<w:fldSimple w:instr=" FILENAME ">${run(`${name}.docx`)}</w:fldSimple>`));
     const open = odf({ kind: 'text', body: '<text:p><text:file-name text:display="name-and-extension"/></text:p>' });
@@ -256,7 +253,7 @@ withPrograms(['writer', 'math'], () => {
     expect(await printedText(`${name}.doc`, bytes)).toEqual([`${name}.doc\n`, expect.anything()]);
   });
 
-  it('documents are printed as if all changes in them were accepted', async () => {
+  it('prints documents with all tracked changes accepted', async () => {
     const changed = docx(
       para(
         `${run('Kept ')}<w:del w:id="1" w:author="a"><w:r><w:delText>OLD-100</w:delText></w:r></w:del><w:ins w:id="2" w:author="a">${run('NEW-200')}</w:ins>`,
@@ -273,7 +270,7 @@ withPrograms(['writer', 'math'], () => {
 });
 
 withPrograms(['calc'], () => {
-  it('a chart that is a whole sheet is printed though it has no size', async () => {
+  it('prints a chart sheet although it has no size', async () => {
     const { client, stop } = await startTestService({ conversionConcurrency: 1, engines: engineNames });
     const { bytes } = await client.convertToBytes({ name: 'a.xlsx', data: chartSheet('Turnover') }, 'pdf');
     expect(await textIn(client, bytes, 'pdf')).toContain('Turnover');
@@ -282,12 +279,12 @@ withPrograms(['calc'], () => {
 });
 
 withPrograms(['writer', 'calc', 'impress'], () => {
-  it('of a document that becomes another, what is not kept is counted', async () => {
+  it('counts what is lost from one office format to another', async () => {
     const { client, stop } = await startTestService({ conversionConcurrency: 1, engines: engineNames });
     const convert = async (name: string, data: Buffer, output: string) => client.convertToBytes({ name, data }, output);
     for (const format of ['odt', 'rtf', 'doc']) {
       const { bytes, warning } = await convert('a.docx', everything(), format);
-      // What is drawn in the old way is in no RTF of LibreOffice.
+      // LibreOffice does not write VML drawings to RTF.
       const lost = format === 'rtf' && { TEXT_LOST: 'Not in the result: 1 word(s) (ANCIENTBOX) of the document.' };
       expect([format, warning]).toEqual([format, { ...lost }]);
       expect((await convert(`a.${format}`, bytes, 'docx')).warning).toEqual({});
@@ -306,7 +303,7 @@ withPrograms(['writer', 'calc', 'impress'], () => {
     await stop();
   });
 
-  it('of other office files what is not printed is counted', async () => {
+  it('counts what is not printed of other office files', async () => {
     const { client, stop } = await startTestService({ conversionConcurrency: 1, engines: engineNames });
     const convert = async (name: string, data: Buffer) => (await client.convertToBytes({ name, data }, 'pdf')).warning;
     expect(await convert('a.odt', openText)).toEqual({

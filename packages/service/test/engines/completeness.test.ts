@@ -10,7 +10,7 @@ import { pptx, shape } from './pptx';
 import { requestOf } from './requests';
 import { inline, xlsx } from './xlsx';
 
-/** What the pages of a program do not show of an office file: pages written by hand in place of the program's. */
+/** Warnings about what the pages of a program lack of an office file; the pages are written by hand instead of printed. */
 
 const unprinted = async (reader: string, file: Buffer, line: string) =>
   describeUnprinted(requestOf(reader, 'pdf'), file, printed(line));
@@ -26,7 +26,7 @@ const openFormula = odf({
   more: mathObject,
 });
 
-/** Where the part of LibreOffice for equations is not installed, they are counted as what they are. */
+/** Without the equation component of LibreOffice, equations are counted as such. */
 const equationLost = (text: string) =>
   isHere(programs.math)
     ? { TEXT_LOST: text }
@@ -35,9 +35,9 @@ const equationLost = (text: string) =>
 const unprintedCells = (cells: string) =>
   `Left out, because the file has an area to be printed in which they are not: ${cells}. Remove the print area to have them converted.`;
 
-describe('what a program does not print', () => {
+describe('the warnings about printed pages', () => {
   it.each(['xlsx', 'xls'])(
-    'are numbers in columns that are too narrow (%s), and no signs of a text',
+    'count numbers in columns that are too narrow (%s), but not ### in a text',
     async (reader) => {
       const sheet = xlsx([{ rows: `<row r="1">${inline('A1', 'Rated ###')}<c r="B1"><v>1234567.5</v></c></row>` }]);
       const data = reader === 'xlsx' ? sheet : Buffer.from('of an old program');
@@ -47,7 +47,7 @@ describe('what a program does not print', () => {
     },
   );
 
-  it('are cells of an area that is to be printed, and of the others it is said that they are not', async () => {
+  it('count missing cells of the print area as lost, and cells outside as not printed', async () => {
     const rows = `<row r="1">${inline('A1', 'Lost')}${inline('B1', 'Kept')}${inline('C1', 'Outside')}</row><row r="2">${inline('A2', 'Below')}</row>`;
     const after =
       '<definedNames><definedName name="_xlnm.Print_Area" localSheetId="0">\'A, b\'!$A$1:$B$1</definedName></definedNames>';
@@ -57,7 +57,7 @@ describe('what a program does not print', () => {
     });
   });
 
-  it('are cells outside of all areas of their sheet, but for titles of each page', async () => {
+  it('count cells outside all print areas of their sheet, except the titles of each page', async () => {
     const rows = ['A', 'B', 'C'].map((x) => inline(`${x}1`, 'Kept')).join('');
     const book = (...names: string[]) =>
       xlsx([{ name: 'One', rows: `<row r="1">${rows}</row>` }], {
@@ -88,12 +88,12 @@ describe('what a program does not print', () => {
   it.each([
     ['docx', docx(para(`${run('Kept')}${equation('kinetic')}`))],
     ['odt', openFormula],
-  ])('is an equation (%s)', async (reader, file) => {
+  ])('count an equation (%s)', async (reader, file) => {
     const lost = 'Not on the pages of the PDF: 1 word(s) (KINETIC) of the document.';
     expect(await unprinted(reader, file, 'Kept')).toEqual(equationLost(lost));
   });
 
-  it('is what a field of Word draws', async () => {
+  it('count text that an EQ field of Word draws', async () => {
     const code = String.raw`EQ \* jc2 \* "Font:MS Mincho" \o\ad(\s\up 9(reading),base)`;
     const mark = (type: string) => `<w:r><w:fldChar w:fldCharType="${type}"/></w:r>`;
     const field = `${mark('begin')}<w:r><w:instrText> ${code} </w:instrText></w:r>${mark('end')}`;
@@ -102,12 +102,12 @@ describe('what a program does not print', () => {
     });
   });
 
-  it('is no word on both sides of a field', async () => {
+  it('do not count words joined to a field', async () => {
     const body = '<text:p>Kept<text:chapter text:display="name">old</text:chapter>also</text:p>';
     expect(await unprinted('odt', odf({ kind: 'text', body }), 'Keptnewalso')).toEqual({});
   });
 
-  it('is no equation of which there is a picture', async () => {
+  it('do not count an equation with a replacement picture', async () => {
     const picture = { ...mathObject, 'ObjectReplacements/Object 1': 'drawn' };
     const drawn = odf({ kind: 'text', body: '<text:p>Kept</text:p>', more: picture });
     expect(await unprinted('odt', drawn, 'Kept')).toEqual({});
@@ -115,7 +115,7 @@ describe('what a program does not print', () => {
     expect(await describeUnprinted(requestOf('docx', 'pdf'), old, printed('Kept'), { isCopy: true })).toEqual({});
   });
 
-  it('is what is hidden: text, slides, sheets, rows and columns, and cells below others that they were merged with', async () => {
+  it('count hidden text, slides, sheets, rows and columns, and cells covered by a merged cell', async () => {
     const hidden = (what: string) => `Left out, because it is hidden: ${what}. Show it to have it converted.`;
     const text = docx(para(run('Kept') + run('Secret', '<w:vanish/>')));
     expect(await unprinted('docx', text, 'Kept')).toEqual({ HIDDEN_TEXT_LOST: hidden('1 word(s) (SECRET)') });
@@ -167,7 +167,7 @@ describe('what a program does not print', () => {
       kind: 'text',
       body: '<text:p>Kept<text:span text:style-name="A">Secret<text:span>Inner</text:span></text:span><text:p text:style-name="B">Price</text:p><text:p text:style-name="C"/><text:span text:style-name="C">Open</text:span></text:p><text:p text:style-name="D"> too</text:p>',
       automaticStyles: `${display('A', 'none')}<style:style style:family="text" style:name="B" style:parent-style-name="A"/>${display('C', 'true', 'A')}`,
-      // Of headers.
+      // For headers and footers.
       styles: `<office:automatic-styles>${display('D', 'none')}</office:automatic-styles>`,
     });
     expect(await unprinted('odt', hiddenText, 'Kept Open too')).toEqual({
@@ -186,7 +186,7 @@ describe('what a program does not print', () => {
     });
   });
 
-  it('is no text that is drawn as lines, which other results lack', async () => {
+  it('do not count text drawn as outlines, which other results lack', async () => {
     const shape = (path: string, text: string) =>
       `<draw:custom-shape><text:p>${text}</text:p><draw:enhanced-geometry draw:text-path="${path}"/></draw:custom-shape>`;
     const file = odf({ kind: 'text', body: shape('false', 'Shaped') + shape('true', 'Artful') });
@@ -195,7 +195,7 @@ describe('what a program does not print', () => {
     expect(describeUnwritten(requestOf('odt', 'txt'), file, Buffer.from('Shaped'))['TEXT_LOST']).toContain('(ARTFUL)');
   });
 
-  it('is no chart and no picture of a document, which plain text lacks', async () => {
+  it('do not count charts and pictures, which plain text lacks', async () => {
     const picture = '<w:r><w:drawing><a:blip r:embed="a"/></w:drawing></w:r>';
     const both = `<mc:AlternateContent><mc:Choice>${picture}</mc:Choice><mc:Fallback>${picture}</mc:Fallback></mc:AlternateContent>`;
     const file = docx(para(run('Kept') + picture + both), { header1: para(picture), 'charts/chart1': '' });
@@ -209,7 +209,7 @@ describe('what a program does not print', () => {
     });
   });
 
-  it('is a chart of a kind that it does not draw, without a picture of it', async () => {
+  it('count a chart of an unsupported kind without a fallback picture', async () => {
     const chart = (fallback: string) =>
       `<mc:AlternateContent><mc:Choice><a:graphicData uri="http://schemas.microsoft.com/office/drawing/2014/chartex"/></mc:Choice><mc:Fallback>${fallback}</mc:Fallback></mc:AlternateContent>`;
     const lost = (count: number) => ({
@@ -225,7 +225,7 @@ describe('what a program does not print', () => {
     expect(await describeUnkept(requestOf('xlsx', 'xls'), book, kept)).toEqual(lost(1));
   });
 
-  it('is no word that a mark of a note stands in', async () => {
+  it('do not count a word next to a note mark', async () => {
     const note = '<w:r><w:footnoteReference w:id="1"/></w:r>';
     const parts = { footnotes: `<w:footnote w:id="1">${para('Noted')}</w:footnote>` };
     expect(await unprinted('docx', docx(para(run('Base') + note + run('Next')), parts), 'Base1Next 1Noted')).toEqual(
@@ -233,31 +233,34 @@ describe('what a program does not print', () => {
     );
   });
 
-  it.each(['Symbol', 'Wingdings', 'Wingdings 2', 'Webdings'])('is no word in signs of the font %s', async (font) => {
-    const signs = run('abg', `<w:rFonts w:ascii="${font}" w:hAnsi="${font}"/>`);
-    expect(await unprinted('docx', docx(para(signs + run('Lost', '<w:rFonts w:ascii="Arial"/>'))), 'αβγ')).toEqual({
-      TEXT_LOST: 'Not on the pages of the PDF: 1 word(s) (LOST) of the document.',
-    });
-  });
+  it.each(['Symbol', 'Wingdings', 'Wingdings 2', 'Webdings'])(
+    'do not count words in the symbol font %s',
+    async (font) => {
+      const signs = run('abg', `<w:rFonts w:ascii="${font}" w:hAnsi="${font}"/>`);
+      expect(await unprinted('docx', docx(para(signs + run('Lost', '<w:rFonts w:ascii="Arial"/>'))), 'αβγ')).toEqual({
+        TEXT_LOST: 'Not on the pages of the PDF: 1 word(s) (LOST) of the document.',
+      });
+    },
+  );
 
-  it('is the text of a diagram without a picture of it', async () => {
+  it('count the text of a diagram without a picture', async () => {
     const diagram = '<dgm:pt><dgm:t><a:p><a:r><a:t>Planned</a:t></a:r></a:p></dgm:t></dgm:pt>';
     expect(await unprinted('docx', docx(para('Kept'), { 'diagrams/data1': diagram }), 'Kept')).toEqual({
       TEXT_LOST: 'Not on the pages of the PDF: 1 word(s) (PLANNED) of the document.',
     });
   });
 
-  it('is a file of another format within the document', async () =>
+  it('count a file of another format embedded in the document', async () =>
     expect(await unprinted('docx', docx(`${para('Kept')}<w:altChunk r:id="a"/>`), 'Kept')).toEqual({
       INSERTED_FILES_LOST: expect.stringMatching(/^1 file\(s\)/) as string,
     }));
 });
 
-describe('what a program does not keep in another office file', () => {
+describe('the warnings about another office file as the result', () => {
   const unkept = async (reader: string, file: Buffer, format: string, data: Buffer) =>
     describeUnkept(requestOf(reader, format), file, { format, data });
 
-  it('are words of a document, of its headers and its equations', async () => {
+  it('count words of the document, its headers and its equations', async () => {
     const file = docx(para(run('Kept') + equation('kinetic')), { header1: para('Headed') });
     const lost = await unkept('docx', file, 'odt', odf({ kind: 'text', body: '<text:p>Kept</text:p>' }));
     expect(lost['TEXT_LOST']).toContain(isHere(programs.math) ? '(KINETIC, HEADED)' : '(HEADED)');
@@ -270,7 +273,7 @@ describe('what a program does not keep in another office file', () => {
     expect((await unkept('docx', file, 'rtf', rtf))['TEXT_LOST']).toBeUndefined();
   });
 
-  it('are comments', async () => {
+  it('count comments', async () => {
     const note = '<office:annotation><text:p>Asked</text:p></office:annotation>';
     const file = odf({ kind: 'text', body: `<text:p>Kept${note}${note}</text:p>` });
     const comment = `<w:comment w:id="0">${para('Asked')}</w:comment>`;
@@ -280,7 +283,7 @@ describe('what a program does not keep in another office file', () => {
     expect(await unkept('odt', file, 'docx', docx(para('Kept'), { comments: comment.repeat(2) }))).toEqual({});
   });
 
-  it('are cells for which an XLS file has no room, numbers too', async () => {
+  it('count cells that exceed the size of an XLS sheet, including numbers', async () => {
     const number = (at: string) => `<c r="${at}"><v>1</v></c>`;
     const rows = `<row r="1">${number('IV1')}${number('IW1')}${inline('IX1', 'Text')}</row><row r="65536">${number('A65536')}</row><row r="65537">${number('A65537')}</row>`;
     const [all, cut] = [xlsx([{ rows }]), xlsx([{ rows: `<row r="1">${number('IV1')}</row>` }])];
@@ -288,12 +291,12 @@ describe('what a program does not keep in another office file', () => {
     const kept = (data: Buffer) => ({ format: 'xlsx', data });
     expect(await describeUnkept(requestOf('xlsx', 'xls'), all, kept(cut))).toEqual(lost);
     expect(await describeUnkept(requestOf('xlsx', 'xlsx'), all, kept(all))).toEqual({});
-    // Of a slow one no newer copy is made, in which to look.
+    // If saving was slow, there is no XLSX copy of the result to look into.
     const slow = { format: 'xls', data: Buffer.from('old') };
     expect(await describeUnkept(requestOf('xlsx', 'xls'), all, slow)).toEqual(lost);
   });
 
-  it('are texts of cells, as often as they were', async () => {
+  it('count texts of cells as often as they occur', async () => {
     const book = (...words: string[]) =>
       xlsx([{ rows: words.map((text, y) => `<row r="${y + 1}">${inline(`A${y + 1}`, text)}</row>`).join('') }]);
     const cell = (text: string, kind = 'table-cell') =>
@@ -311,14 +314,14 @@ describe('what a program does not keep in another office file', () => {
   });
 });
 
-describe('what is not read of slides', () => {
+describe('the warnings about slides', () => {
   const unread = (file: Buffer, output: string) =>
     describeUnread(requestOf('pptx', 'md'), file, {
       output: Buffer.from(output),
       readAgain: () => Promise.resolve('{}'),
     });
 
-  it('is where their links lead', async () => {
+  it('name the targets of links', async () => {
     const slides = pptx([
       { shapes: ['Kept'], links: ['https://example.com/?a=1&amp;b=2', 'mailto:a@example.com'] },
       { shapes: ['Unseen'], isHidden: true, links: ['https://no.example'] },
@@ -327,7 +330,7 @@ describe('what is not read of slides', () => {
     expect(lost).toMatch(/^Where 2 link\(s\) .*: https:\/\/example\.com\/\?a=1&b=2, mailto:a@example\.com\./);
   });
 
-  it('is what their layout and its master show, but for placeholders, and where they show nothing of it', async () => {
+  it('count content of layouts and masters, except placeholders and slides that hide it', async () => {
     const placeholder = shape('Click').replace('<p:nvPr/>', '<p:nvPr><p:ph type="title"/></p:nvPr>');
     const master = `${placeholder}${shape('Confidential')}<p:pic></p:pic>`;
     const layout = shape('Branded') + placeholder;
@@ -344,7 +347,7 @@ describe('what is not read of slides', () => {
   });
 });
 
-it('the fields of a form in an OpenDocument text are read where they stand', () => {
+it('form fields of an OpenDocument text are read in place', () => {
   const fields = [
     ['text xml:id="a" form:value="Usual" form:current-value="Typed"', ''],
     ['checkbox form:id="b" form:label="Agreed" form:current-state="checked"', ''],
@@ -364,7 +367,7 @@ it('the fields of a form in an OpenDocument text are read where they stand', () 
   expect(text?.replace(/<[^<>]*>/g, '').trim()).toBe('Typed \u2612 Agreed \u2610 Other Chosen');
 });
 
-it('pandoc reads what stands within indexes, controls and readings of an OpenDocument text', () => {
+it('pandoc reads text inside indexes, content controls and ruby of an OpenDocument text', () => {
   const index =
     '<text:bibliography><text:bibliography-source/><text:index-body>$</text:index-body></text:bibliography>';
   const ruby =

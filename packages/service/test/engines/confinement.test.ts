@@ -6,7 +6,7 @@ import path from 'node:path';
 import { type Confinement, confinements } from '../../src/engines/confinement';
 import { withPackages } from './with-packages';
 
-/** What shuts conversions in, tried with programs that try to get out. */
+/** Tests the confinement of conversions with programs that try to escape. */
 
 const folder = mkdtempSync(path.join(tmpdir(), 'confined-'));
 const beside = path.join(tmpdir(), `beside-${path.basename(folder)}`);
@@ -24,26 +24,26 @@ const here = confinements()
   .filter((each) => each !== none)
   .map((each) => [each.name, each] as const);
 
-it('reaches the network without any, so that what follows proves something', async () =>
+it('a program reaches the network without confinement, so the tests below are meaningful', async () =>
   expect(await connects(none)).toBe(true));
 
 describe.each(here)('a conversion in %s', (name, confinement) => {
-  it('reaches no network', async () => expect(await connects(confinement)).toBe(false));
+  it("can't reach the network", async () => expect(await connects(confinement)).toBe(false));
 
-  it('writes to its own folder', () => {
+  it('can write to its own folder', () => {
     const script = `fs.writeFileSync(${JSON.stringify(path.join(folder, name))}, 'own'); console.log(fs.readFileSync(${JSON.stringify(path.join(folder, name))}, 'utf8'))`;
     expect(run(confinement, script)).toEqual({ status: 0, stdout: 'own\n' });
   });
 });
 
 withPackages(new Map([['bubblewrap', strongest.name === 'bubblewrap']]), () => {
-  it('a conversion sees no file of the server, and no process', () => {
+  it('a conversion sees no file of the server and no other process', () => {
     const script = `for (const file of ['/etc/passwd', '/root', ${JSON.stringify(beside)}]) console.log(fs.existsSync(file)); console.log(fs.readdirSync('/proc').filter((name) => +name > 0).length < 9)`;
     expect(run(strongest, script).stdout).toBe('false\nfalse\nfalse\ntrue\n');
   });
 });
 
-/** Whether a program in it reaches a port of this machine, which listens. */
+/** Whether a program inside can connect to a listening port of this machine. */
 async function connects(confinement: Confinement): Promise<boolean> {
   const server = createServer((socket) => socket.destroy());
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -15,7 +15,7 @@ const contents = {
 
 interface TestPool {
   convert: (from: 'md' | 'svg', to: string) => Promise<void>;
-  /** The folder of each process is in this one. */
+  /** Contains the folder of each conversion process. */
   conversions: string;
 }
 
@@ -45,9 +45,9 @@ async function withPool(use: (pool: TestPool) => Promise<void>): Promise<void> {
   }
 }
 
-it('a conversion goes to a process that has loaded its engine, and of several to the one that has loaded the fewest', () =>
+it('sends a conversion to a process that has loaded its engine, and of several to the one with the fewest engines', () =>
   withPool(async ({ convert, conversions }) => {
-    /** The folders in which it was converted. */
+    /** The process folders that the conversion used. */
     const where = async (from: 'md' | 'svg', to: string) => {
       const seen = new Set<string>();
       const watchers = readdirSync(conversions).map((name) =>
@@ -67,7 +67,7 @@ it('a conversion goes to a process that has loaded its engine, and of several to
     expect(await where('svg', 'png')).toEqual([pictures]);
   }));
 
-it('of processes whose time to wait is over at the same moment, one stays for the next conversion', () =>
+it('keeps one process for the next conversion even if all become idle at the same time', () =>
   withPool(async ({ convert, conversions }) => {
     jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance', 'Date', 'hrtime'] });
     try {
@@ -84,11 +84,11 @@ it('of processes whose time to wait is over at the same moment, one stays for th
     }
   }));
 
-it('a service that can open no more files lives, and converts again when it can', () => {
+it('survives running out of file descriptors, and converts again afterwards', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'pool-'));
   writeFileSync(path.join(folder, 'a.md'), contents.md);
   const told = tellOutOfFiles({
-    // For the copy of the source, but for no process.
+    // Enough to copy the source, too few to start a process.
     free: 4,
     before: `
       const { ConversionPool } = load('packages/service/dist/engines/conversion-pool.js');
@@ -107,7 +107,7 @@ it('a service that can open no more files lives, and converts again when it can'
   expect(told).toMatchObject([broken, { status: 'successful' }]);
 });
 
-it('a process is there before a conversion that is expected, and takes it', async () => {
+it('starts a process ahead of an expected conversion, which then uses it', async () => {
   const { client, dataDir, stop } = await startTestService({ expects: { input: 'markdown', output: 'html' } });
   const processes = () => readdirSync(path.join(dataDir, 'conversions'));
   try {
@@ -120,7 +120,7 @@ it('a process is there before a conversion that is expected, and takes it', asyn
   }
 });
 
-it('nothing is started for an expected pair whose engine reads no Markdown', () => {
+it('starts nothing for an expected pair whose engine reads no Markdown', () => {
   const catalog = new FormatCatalog({ engines: engineNamesOfNpm });
   expect(wordFor(catalog, { input: 'svg', output: 'png' })).toBeUndefined();
   expect(wordFor(catalog, { input: 'nonsense', output: 'png' })).toBeUndefined();

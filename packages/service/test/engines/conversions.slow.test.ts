@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { listZip, serviceOfAllTests, tinyPng } from '../support';
 
-/** Real conversions over real HTTP; outputs are checked by their bytes, not by the engine that made them. */
+/** Real conversions over real HTTP. The tests check the bytes of the results without the engine that made them. */
 
 const { client } = serviceOfAllTests();
 
@@ -28,7 +28,7 @@ describe('documents', () => {
     expect(withImage.warning).toEqual({});
   });
 
-  it('makes the same PDF of the same document, whenever it is converted and whatever its name', async () => {
+  it('makes the same PDF for the same document, at any time and under any name', async () => {
     const once = await client.convertToBytes({ name: 'report.md', data: report }, 'pdf');
     await sleep(1_100);
     const again = await client.convertToBytes({ name: 'stdin.md', data: report }, 'pdf');
@@ -46,19 +46,19 @@ describe('documents', () => {
     expect(html).toContain('<p>second</p>');
   });
 
-  it('converts a document to the Markdown variant that is named', async () => {
+  it('converts a document to the requested Markdown variant', async () => {
     const html = '<table><tr><th>a</th></tr><tr><td>1</td></tr></table>';
     const { bytes, name } = await client.convertToBytes({ name: 'page.htm', data: html }, 'markdown-gfm');
     expect(name).toBe('page.md');
     expect(bytes.toString('utf8')).toMatch(/\|\s*a\s*\|/);
   });
 
-  it('makes an empty file of an empty document', async () => {
+  it('makes an empty file from an empty document', async () => {
     const { bytes } = await client.convertToBytes({ name: 'blank.md', data: '\n' }, 'txt');
     expect(bytes.toString('utf8').trim()).toBe('');
   });
 
-  it('converts what a conversion has made, once it is uploaded', async () => {
+  it('converts the uploaded result of another conversion', async () => {
     const docx = await client.convertToBytes({ name: 'report.md', data: report }, 'docx');
     const { bytes } = await client.convertToBytes({ name: 'report.docx', data: docx.bytes }, 'pdf');
     expect(bytes.subarray(0, 5).toString()).toBe('%PDF-');
@@ -87,7 +87,7 @@ describe('images of documents', () => {
     },
   );
 
-  it('says that a text format cannot contain the images of the document', async () => {
+  it('warns that a text format cannot contain the images of the document', async () => {
     const docx = await client.convertToBytes({ name: 'report.md', data: report }, 'docx');
     const { warning } = await client.convertToBytes({ name: 'report.docx', data: docx.bytes }, 'md');
     expect(warning['IMAGES_LOST']).toMatch(/^1 image/);
@@ -96,7 +96,7 @@ describe('images of documents', () => {
   it.each([
     ['cut off', tinyPng.subarray(0, 30), 'IMAGES_LOST'],
     ['damaged', Buffer.from(tinyPng).fill(0, 20, 40), 'PDF_SIMPLIFIED'],
-  ])('still makes a PDF when an image in it is %s', async (_how, image, name) => {
+  ])('still makes a PDF if an image in it is %s', async (_how, image, name) => {
     const data = `![x](data:image/png;base64,${image.toString('base64')})\n\nText.`;
     const { bytes, warning } = await client.convertToBytes({ name: 'report.md', data }, 'pdf');
     expect([bytes.subarray(0, 5).toString(), Object.keys(warning)]).toEqual(['%PDF-', [name]]);
@@ -120,12 +120,12 @@ describe('pictures', () => {
     expect(isRight((await client.convertToBytes({ name: 'dot.png', data: tinyPng }, output)).bytes)).toBe(true);
   });
 
-  it('warns when the target has no transparency', async () => {
+  it('warns if the target has no transparency', async () => {
     const { warning } = await client.convertToBytes({ name: 'dot.png', data: tinyPng }, 'jpg');
     expect(Object.keys(warning)).toEqual(['TRANSPARENCY_LOST']);
   });
 
-  it.each(['png', 'pdf'])('converts a picture whose extension is wrong to %s, and says so', async (output) => {
+  it.each(['png', 'pdf'])('converts a picture with the wrong extension to %s, with a warning', async (output) => {
     const { bytes, warning } = await client.convertToBytes({ name: 'dot.webp', data: tinyPng }, output);
     expect(bytes.subarray(1, 4).toString()).toBe(output.toUpperCase());
     expect(Object.keys(warning)).toEqual(['INPUT_IS_ANOTHER_FORMAT']);
@@ -139,18 +139,15 @@ it.each([
   ['letter.docx', Buffer.from('PK\x03\x04 and no more'), 'html', /could not be converted to html: couldn't unpack/],
   ['book.ipynb', Buffer.from('{"cells": 1'), 'md', /ipynb file could not be converted to md/],
   ['broken.svg', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><rect'), 'png', /SVG image/],
-])(
-  'a damaged input ends the task of %s with FAILED_CONVERT and one clear line',
-  async (name, data, output, message) => {
-    const { status, body, error } = await client.convert({ name, data }, output);
-    expect([status, body.entity?.status, error.code]).toEqual([200, 'completed', 'FAILED_CONVERT']);
-    expect(error.message).toMatch(message);
-    expect(error.message).not.toContain('\n');
-  },
-);
+])('fails the task of a damaged %s with FAILED_CONVERT and one clear line', async (name, data, output, message) => {
+  const { status, body, error } = await client.convert({ name, data }, output);
+  expect([status, body.entity?.status, error.code]).toEqual([200, 'completed', 'FAILED_CONVERT']);
+  expect(error.message).toMatch(message);
+  expect(error.message).not.toContain('\n');
+});
 
-describe('untrusted contents', () => {
-  it('runs no typst code that a document brings along', async () => {
+describe('untrusted content', () => {
+  it('runs no typst code from a document', async () => {
     const data = [
       '---\ntemplate: "@preview/cetz:0.3.0"\nmargin: {x: "read(\\"/etc/passwd\\")"}\nlang: "en\\", x: read(1)"\n---',
       '```{=typst}\n#panic("ran")\n```',
@@ -162,11 +159,11 @@ describe('untrusted contents', () => {
     ].join('\n\n');
     const { bytes, warning } = await client.convertToBytes({ name: 'code.md', data }, 'pdf', { input: 'md-pandoc' });
     expect(bytes.subarray(0, 5).toString()).toBe('%PDF-');
-    // Had any of it run, the document would not have been typeset at the first attempt.
+    // Any other warning would mean that the first typesetting had failed on this code.
     expect(Object.keys(warning)).toEqual(['RESOURCE_NOT_FOUND']);
   });
 
-  it('reads no local file for a document', async () => {
+  it('reads no local files into a document', async () => {
     const included = await client.convertToBytes({ name: 'a.rst', data: '.. include:: /etc/passwd\n\ntext\n' }, 'html');
     expect(included.bytes.toString('utf8')).not.toContain('root:');
     const table = await client.convert({ name: 'b.rst', data: '.. csv-table::\n   :file: /etc/passwd\n' }, 'html');

@@ -1,6 +1,6 @@
 import type { TestClient } from '../support';
 
-/** Converts, and returns the words of the result in a line, of a PDF those that it shows, with the warnings. */
+/** Converts, and returns the warnings and the words of the result as one line; of a PDF, the visible words. */
 export function convertingWith(client: TestClient) {
   return async (name: string, data: string | Buffer, output = 'txt') => {
     const { bytes, warning } = await client.convertToBytes({ name, data }, output);

@@ -2,9 +2,9 @@ import sharp from 'sharp';
 import { describeLostPictures, takenPictures } from '../../src/engines/document-pictures';
 import { tinyPng } from '../support';
 
-/** Pictures in documents whose results take no such pictures. */
+/** Pictures in formats that the result does not support. */
 
-it('a TIFF and a drawing become PNG where they are not taken, as large on paper as they were', async () => {
+it('converts TIFF and SVG to PNG of the same size on paper where necessary', async () => {
   const tiff = await sharp(tinyPng).withDensity(300).tiff().toBuffer();
   const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="10" height="5"><rect/></svg>');
   const pictures = new Map([
@@ -23,7 +23,7 @@ it('a TIFF and a drawing become PNG where they are not taken, as large on paper 
   expect((await takenPictures(pictures, ['png', 'svg'])).media.get('b')).toBe(svg);
 });
 
-it('others are left out and named', async () => {
+it('leaves out and names the rest', async () => {
   const { media, lost } = await takenPictures(
     new Map([
       ['a.emf', Buffer.alloc(80)],

@@ -1,6 +1,6 @@
 import { openXml, relation, zip } from './archives';
 
-/** Word's files written by hand, with what programs put into them. */
+/** Handwritten DOCX files with typical content. */
 
 const namespaces = [
   'w http://schemas.openxmlformats.org/wordprocessingml/2006/main',
@@ -14,10 +14,7 @@ const namespaces = [
   'pic http://schemas.openxmlformats.org/drawingml/2006/picture',
 ].map((line) => line.replace(/^(\S+) (.*)$/, 'xmlns:$1="$2"'));
 
-/**
- * `parts`: what stands in headers, notes and so on, by the name of the part (`header1`, `footnotes`); `relations`: more of those of
- * the document.
- */
+/** `parts`: content of headers, notes and so on by part name (`header1`, `footnotes`). `relations`: further relations of the document. */
 export function docx(
   body: string,
   parts: Readonly<Record<string, string>> = {},
@@ -56,14 +53,14 @@ export const table = (columns: number, ...rows: string[]) =>
 const field = (code: string, result: string) =>
   `<w:r><w:fldChar w:fldCharType="begin"/></w:r><w:r><w:instrText xml:space="preserve"> ${code} </w:instrText></w:r><w:r><w:fldChar w:fldCharType="separate"/></w:r>${run(result)}<w:r><w:fldChar w:fldCharType="end"/></w:r>`;
 
-/** As Word writes it: for new programs, and once more for old ones. */
+/** Like Word, includes a version for new and one for old programs. */
 export const textBox = (text: string) =>
   `<w:r><mc:AlternateContent><mc:Choice Requires="wps"><w:drawing><wp:anchor distT="0" distB="0" distL="0" distR="0" simplePos="0" relativeHeight="2" behindDoc="0" locked="0" layoutInCell="1" allowOverlap="1"><wp:simplePos x="0" y="0"/><wp:positionH relativeFrom="column"><wp:posOffset>0</wp:posOffset></wp:positionH><wp:positionV relativeFrom="paragraph"><wp:posOffset>300000</wp:posOffset></wp:positionV><wp:extent cx="2500000" cy="600000"/><wp:wrapTopAndBottom/><wp:docPr id="1" name="box"/><a:graphic><a:graphicData uri="http://schemas.microsoft.com/office/word/2010/wordprocessingShape"><wps:wsp><wps:cNvSpPr txBox="1"/><wps:spPr><a:xfrm><a:off x="0" y="0"/><a:ext cx="2500000" cy="600000"/></a:xfrm><a:prstGeom prst="rect"/></wps:spPr><wps:txbx><w:txbxContent>${para(text)}</w:txbxContent></wps:txbx><wps:bodyPr/></wps:wsp></a:graphicData></a:graphic></wp:anchor></w:drawing></mc:Choice><mc:Fallback><w:pict><v:shape style="width:200pt;height:50pt"><v:textbox><w:txbxContent>${para(text)}</w:txbxContent></v:textbox></v:shape></w:pict></mc:Fallback></mc:AlternateContent></w:r>`;
 
 const oldTextBox = (text: string) =>
   `<w:r><w:pict><v:shape style="width:200pt;height:50pt"><v:textbox><w:txbxContent>${para(text)}</w:txbxContent></v:textbox></v:shape></w:pict></w:r>`;
 
-/** A document of `pages` pages or more with one of everything. */
+/** A document of at least `pages` pages with every kind of content. */
 export function everything({ pages = 1 } = {}): Buffer {
   const sentence = 'Ordinary sentences about quarterly figures, efficiently hyphenated by whoever prints them. ';
   const long = table(

@@ -6,11 +6,11 @@ import { createApp, startTestService, type TestClient } from '../support';
 import { hugePng } from './bombs';
 import { withPrograms } from './with-packages';
 
-/** Conversions that something on the machine ends: nothing of that is booked on the file. */
+/** Conversions killed or slowed down from outside: the file is not to blame. */
 
 const MiB = 1024 * 1024;
 
-/** Takes a second or more. */
+/** Takes at least a second. */
 const slow = { name: 'slow.png', data: hugePng(1_500) };
 
 const conversionProcesses = () => processesBelow(process.pid, conversionProcess);
@@ -30,7 +30,7 @@ const submit = async (client: TestClient, file = slow, output = 'avif'): Promise
   client.startConversion(await client.upload(file.name, file.data), output);
 
 describe('a conversion process that something kills', () => {
-  it('in the middle of a conversion, ten times: each time the file is converted', async () => {
+  it('during a conversion, ten times: the file is converted each time', async () => {
     const { client, stop } = await startTestService({ conversionConcurrency: 1 });
     for (let time = 0; time < 10; time += 1) {
       const id = await submit(client);
@@ -41,7 +41,7 @@ describe('a conversion process that something kills', () => {
     await stop();
   });
 
-  it('each time that the file is tried: INTERNAL_SERVER_ERROR, which nobody pays for', async () => {
+  it('at every attempt: INTERNAL_SERVER_ERROR without a charge', async () => {
     const testApp = createApp();
     const app = { ...testApp.app, vcredits: 10, prices: { '*': 3 } };
     const { client, logged, stop } = await startTestService({ conversionConcurrency: 1 }, { ...testApp, app });
@@ -55,7 +55,7 @@ describe('a conversion process that something kills', () => {
           process.kill(pid, 'SIGKILL');
           killed += 1;
         } catch {
-          // It has ended meanwhile.
+          // The process has already ended.
         }
       }
       return false;
@@ -70,11 +70,11 @@ describe('a conversion process that something kills', () => {
   });
 });
 
-it('a conversion that does not end in time is tried once more, and converted if it was the machine that was slow', async () => {
+it('retries a timed-out conversion once, which succeeds if only the machine was slow', async () => {
   const { client, logged, stop } = await startTestService({ conversionConcurrency: 1, conversionTimeoutMs: 10_000 });
   const small = { name: 'small.png', data: hugePng(10) };
   await client.convert(small, 'avif');
-  // The next conversion is given to the process of the first one.
+  // The pool gives the next conversion to the process of the first one.
   for (const pid of conversionProcesses()) process.kill(pid, 'SIGSTOP');
   const id = await submit(client, small);
   expect((await client.waitForTask(id)).result).toMatchObject({ output: { status: 'successful' }, error: {} });
@@ -82,7 +82,7 @@ it('a conversion that does not end in time is tried once more, and converted if 
   await stop();
 });
 
-it('a conversion that needs more memory than it may says so with the figure, the first time', async () => {
+it('fails a conversion over the memory limit at the first attempt, with the figure', async () => {
   const limits = { conversionConcurrency: 1, maxConversionMemoryBytes: 128 * MiB };
   const { client, logged, stop } = await startTestService(limits);
   const { error } = await client.convert({ name: 'large.png', data: hugePng(11_000) }, 'avif');
@@ -95,7 +95,7 @@ it('a conversion that needs more memory than it may says so with the figure, the
 });
 
 withPrograms(['ffmpeg'], () => {
-  it('writes no more to the disk than it may, and says so with the figure', async () => {
+  it('enforces the limit of written bytes, and names the figure', async () => {
     const silence = execFileSync(
       'ffmpeg',
       ['-v', 'error', '-f', 'lavfi', '-i', 'anullsrc=r=44100', '-t', '3600', '-f', 'flac', '-'],

@@ -7,7 +7,7 @@ import { startTestService, tinyPng } from '../support';
 import { chartFrame, frame, odf, paragraph } from './odf';
 import { withPrograms } from './with-packages';
 
-/** Office files through the service beside what `soffice --convert-to pdf` makes of them: page by page the same picture. */
+/** Compares the PDFs of office files from the service, page by page, with those of `soffice --convert-to pdf`. */
 
 const words = 'Words that fill a line and go on in the next one, so that columns and margins show. '.repeat(8);
 const grid = `<table:table table:name="t"><table:table-column table:number-columns-repeated="3"/>${'<table:table-row><table:table-cell office:value-type="float" office:value="1.5"><text:p>1.5</text:p></table:table-cell><table:table-cell table:formula="of:=[.A1]*2" office:value-type="float" office:value="3"><text:p>3</text:p></table:table-cell><table:table-cell office:value-type="string"><text:p>text</text:p></table:table-cell></table:table-row>'.repeat(60)}</table:table>`;
@@ -40,7 +40,7 @@ const sources: Readonly<Record<string, { data: Buffer; others: readonly string[]
 };
 
 withPrograms(['writer', 'calc', 'impress'], () => {
-  it('a PDF of LibreOffice by the service looks as its own', async () => {
+  it("a PDF from the service looks like LibreOffice's own", async () => {
     const folder = mkdtempSync(path.join(tmpdir(), 'fidelity-'));
     const { client, stop } = await startTestService({
       engines: ['libreoffice', 'sharp', 'pdfium'],
@@ -55,7 +55,7 @@ withPrograms(['writer', 'calc', 'impress'], () => {
       for (const other of others) files.set(name.replace(/\w+$/, other), await converted(name, data, other));
     };
     await Promise.all(all.map(make));
-    // All at once, for the start of soffice takes longest. The names differ before the last dot, or a.odt and a.docx would both become a.pdf.
+    // In one run, because starting soffice takes longest. The names differ before the last dot: a.odt and a.docx would both become a.pdf.
     const placeOf = (name: string) => path.join(folder, `${name}.as.${path.extname(name).slice(1)}`);
     for (const [name, data] of files) writeFileSync(placeOf(name), data);
     const profile = `-env:UserInstallation=file://${folder}/profile`;
@@ -67,7 +67,7 @@ withPrograms(['writer', 'calc', 'impress'], () => {
         [await converted(name, data, 'pdf'), own].map((pdf) => converted('a.pdf', pdf, 'tiff')),
       );
       expect([name, (await difference(ours ?? own, theirs ?? data)) < 40]).toEqual([name, true]);
-      // A measure that tells no difference would prove nothing.
+      // The measure must detect a real difference.
       const mirrored = await sharp(theirs, { pages: -1 }).flop().tiff().toBuffer();
       expect(await difference(ours ?? own, mirrored)).toBeGreaterThan(80);
     };
@@ -77,7 +77,7 @@ withPrograms(['writer', 'calc', 'impress'], () => {
   });
 });
 
-/** How far the pages are apart where a small picture of them differs most, of 255. */
+/** The largest difference between two pixels of blurred pages; at most 255. */
 async function difference(one: Buffer, other: Buffer): Promise<number> {
   const [a, b] = await Promise.all(
     [one, other].map((tiff) =>

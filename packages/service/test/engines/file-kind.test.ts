@@ -10,7 +10,7 @@ import { odf, paragraph } from './odf';
 import { filledForm } from './pdfs';
 import { xlsx } from './xlsx';
 
-/** Files whose names say something else than their contents. */
+/** Files whose contents do not match their names. */
 
 const word = docx(para('text'));
 const sheet = xlsx([{ rows: '<row r="1"><c r="A1"><v>1</v></c></row>' }]);
@@ -30,10 +30,10 @@ describe('the kind of a file', () => {
     ['tsv', Buffer.from('a\tb\r\n1\t2')],
     ['tsv', Buffer.from('\ufeffa\tb', 'utf16le')],
     ['txt', Buffer.from('for whom it may concern')],
-  ])('is told by its contents: %s', (kind, data) => expect(fileKindOf(data, 'xls')).toBe(kind));
+  ])('is detected from the contents: %s', (kind, data) => expect(fileKindOf(data, 'xls')).toBe(kind));
 
   it.each([Buffer.from('# text'), Buffer.from('PK'), Buffer.alloc(0), Buffer.from('<html>', 'utf16le')])(
-    'is nobody knows what otherwise',
+    'is unknown otherwise',
     (data) => expect(fileKindOf(data, 'md')).toBeUndefined(),
   );
 });
@@ -59,11 +59,14 @@ describe('a file with the extension of another format', () => {
     [sheet, ['libreoffice', 'xls', 'xls', 'calc_pdf_Export'], 'xlsx'],
     [word, ['pandoc', 'odt', 'odt', 'html5'], 'docx'],
     [sheet, ['sheets', 'ods', 'ods', 'csv'], 'xlsx'],
-  ] as [Buffer, [string, string, string, string], string][])('is read as what it is: %#', async (data, route, kind) => {
-    const { request, warnings } = await read(data, route);
-    expect([request.inputFormat, request.route.reader]).toEqual([kind, kind]);
-    expect(Object.keys(warnings)).toEqual(['INPUT_IS_ANOTHER_FORMAT']);
-  });
+  ] as [Buffer, [string, string, string, string], string][])(
+    'is read according to its contents: %#',
+    async (data, route, kind) => {
+      const { request, warnings } = await read(data, route);
+      expect([request.inputFormat, request.route.reader]).toEqual([kind, kind]);
+      expect(Object.keys(warnings)).toEqual(['INPUT_IS_ANOTHER_FORMAT']);
+    },
+  );
 
   it.each([
     [
@@ -73,10 +76,10 @@ describe('a file with the extension of another format', () => {
     ],
     [tinyPng, ['pandoc', 'txt', 'plain-text', 'html5'], /^The file is named txt, but it is of the format png /],
   ] as [Buffer, [string, string, string, string], RegExp][])(
-    'that its engine does not read fails with what it is: %#',
+    'fails with its actual format if the engine cannot read that: %#',
     async (data, route, message) => await expect(read(data, route)).rejects.toThrow(message),
   );
 
-  it('of a text is not looked for', async () =>
+  it('is not detected for text formats', async () =>
     expect((await read(Buffer.from('<html>'), ['pandoc', 'md', 'github-markdown', 'html5'])).warnings).toEqual({}));
 });

@@ -31,28 +31,28 @@ it.each([
   ],
   ['mp3', '15', ['sound 3 (deu, Commentary)']],
   ['wav', '1', ['sound 3 (deu, Commentary)', 'cover 6 (mjpeg)']],
-])('%s holds these tracks, and the others are named', (output, maps, lost) => {
+])('%s gets these tracks, and the others are reported', (output, maps, lost) => {
   expect(plan(output)).toMatchObject({
     maps: expect.stringMatching(new RegExp(`^[${maps}]{${maps.length}}$`)) as string,
     lost,
   });
 });
 
-it('pictures get an even size and the colours that every player shows', () => {
+it('gives pictures an even size and a pixel format that every player supports', () => {
   expect(plan('mp4').line).toMatch(/-pix_fmt:v:0 yuv420p -filter:v:0 pad=ceil\(iw\/2\)\*2:ceil\(ih\/2\)\*2/);
   expect(plan('gif', streams.slice(0, 1)).line).toBe('-map 0:0');
 });
 
-it('sound of more than two channels is told where the target has two', () =>
+it('reports sound with more than two channels if the target has two', () =>
   expect([plan('wma').mixedDown.length, plan('m4a').mixedDown.length]).toEqual([1, 0]));
 
-it('transparency is kept by webm, and told elsewhere', () => {
+it('keeps transparency in webm, and reports its loss elsewhere', () => {
   const tracks = streams.map((track) => (track.index === 0 ? { ...track, pix_fmt: 'yuva420p' } : track));
   expect([plan('webm', tracks).losesAlpha, plan('mp4', tracks).losesAlpha]).toEqual([false, true]);
   expect(plan('webm', tracks).line).toContain('yuva420p');
 });
 
-it('a film without sound makes no sound, and says so', () =>
+it('refuses to make sound from a film without sound', () =>
   expect(() => plan('mp3', streams.slice(0, 1))).toThrow(
     'The mkv file has no sound, so that no mp3 can be made of it.',
   ));

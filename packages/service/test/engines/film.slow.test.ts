@@ -6,7 +6,7 @@ import { filmSchema } from '../../src/engines/film-tracks';
 import { serviceOfAllTests } from '../support';
 import { withPrograms } from './with-packages';
 
-/** FFmpeg leaves out what it does not hold and says nothing of it; we do. */
+/** FFmpeg drops what the target cannot hold without a word; the service must warn. */
 
 withPrograms(['ffmpeg'], () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'film-'));
@@ -36,7 +36,7 @@ withPrograms(['ffmpeg'], () => {
     return ['Song', 'Somebody'].filter((value) => json.includes(`"${value}"`));
   }
 
-  it('a film of odd size is of even size, with the colours that players show', async () => {
+  it('gives a film of odd size an even size and a common pixel format', async () => {
     for (const file of [
       made('odd.webm', ...pictures('63x47')),
       made('rgb.avi', ...pictures(), '-c:v', 'rawvideo', '-pix_fmt', 'bgr24'),
@@ -47,7 +47,7 @@ withPrograms(['ffmpeg'], () => {
     }
   });
 
-  it('all sounds and subtitles are in a target that holds them, and named for one that does not', async () => {
+  it('keeps all sounds and subtitles if the target can hold them, and reports the others', async () => {
     writeFileSync(path.join(folder, 's.srt'), '1\n00:00:00,000 --> 00:00:01,000\nHello\n');
     const inputs = [...pictures(), ...sound(), ...sound('sine=880:duration=1'), '-i', path.join(folder, 's.srt')];
     const maps = ['0', '1', '2', '3'].flatMap((input) => ['-map', input]);
@@ -64,14 +64,14 @@ withPrograms(['ffmpeg'], () => {
     expect(warning['TRACKS_LOST']).toMatch(/^2 track\(s\) .* flv .*: sound 3 \(deu\), subtitles 4 \(ass\)\./);
   });
 
-  it('the cover of a sound goes with it', async () => {
+  it('keeps the cover of a sound', async () => {
     const cover = ['-map', '0', '-map', '1', '-frames:v', '1', '-c:v', 'mjpeg', '-disposition:v', 'attached_pic'];
     const { bytes, warning } = await client.convertToBytes(made('a.mp3', ...sound(), ...pictures(), ...cover), 'm4a');
     expect(tracksOf(bytes)).toMatchObject([{ codec_type: 'audio' }, { disposition: { attached_pic: 1 } }]);
     expect(warning).toEqual({});
   });
 
-  it('what a file says of itself is in each result that can hold it, and named as lost of others, as chapters are', async () => {
+  it('keeps metadata in every format that supports it, and reports lost metadata and chapters elsewhere', async () => {
     const told = ['-metadata', 'title=Song', '-metadata', 'artist=Somebody'];
     for (const input of ['a.ogg', 'a.opus', 'a.m4a']) {
       const source = made(input, ...sound(), ...told);
@@ -92,13 +92,13 @@ withPrograms(['ffmpeg'], () => {
     });
   });
 
-  it('sound of many channels, or of a high rate, becomes what the target can hold', async () => {
+  it('reduces channels and sample rate to what the target supports', async () => {
     const six = made('six.wav', ...sound('anullsrc=channel_layout=5.1:sample_rate=96000'), '-t', '1');
     const { warning } = await client.convertToBytes(six, 'wma');
     expect(warning['SOUND_MIXED_DOWN']).toMatch(/sound 1 \(pcm_s16le\) had 6/);
   });
 
-  it('a file that is cut off says so, as a warning or as a sentence', async () => {
+  it('reports a truncated file, as a warning or as an error', async () => {
     const whole = made('whole.mkv', ...sound('testsrc=duration=20'), ...sound('sine=duration=20'));
     const cut = { name: 'cut.mkv', data: whole.data.subarray(0, whole.data.length * 0.7) };
     expect((await client.convertToBytes(cut, 'mp4')).warning).toHaveProperty('INPUT_DAMAGED');
@@ -113,7 +113,7 @@ withPrograms(['ffmpeg'], () => {
   it.each([
     ['mp3', 'wav', sound('sine=duration=6')],
     ['flv', 'mp4', [...pictures(), ...sound()].map((each) => each.replace('duration=1', 'duration=6'))],
-  ])('of %s that is cut off, what is there is converted to %s, and the rest told', async (format, output, inputs) => {
+  ])('converts the existing part of a truncated %s to %s, and reports the rest', async (format, output, inputs) => {
     const whole = made(`whole.${format}`, ...inputs);
     expect((await client.convertToBytes(whole, output)).warning).toEqual({});
     const cut = { ...whole, data: whole.data.subarray(0, whole.data.length / 2) };

@@ -13,7 +13,7 @@ function row(catalog: FormatCatalog, name: string) {
 }
 
 describe('the format table', () => {
-  it('has each name once, and every name has the form that requests may use', () => {
+  it('has each name once, in a form that requests may use', () => {
     const names = formatRows.map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
     expect(names.filter((name) => !/^[a-z0-9]+(-[a-z0-9_]+)?$/.test(name))).toEqual([]);
@@ -32,7 +32,7 @@ describe('the format table', () => {
     expect(all.ofExtension('')).toBeUndefined();
   });
 
-  it('reads templates and documents with macros as the documents they are, and writes none', () => {
+  it('maps templates and macro documents to their plain formats, for reading only', () => {
     const read = ['docm', 'DOTX', 'dotm', 'xlsm', 'xltx', 'pptm', 'ppsx', 'ott', 'ots'].map(
       (name) => all.ofExtension(name)?.name,
     );
@@ -41,7 +41,7 @@ describe('the format table', () => {
     expect(() => requireFormat(all, 'docm', 'output')).toThrow('docm');
   });
 
-  it('is listed with what is read and what is written', () => {
+  it('lists separately what is read and what is written', () => {
     const [inputs, outputs] = (['inputs', 'outputs'] as const).map((end) => all.list(end).map(({ name }) => name));
     const endsOf = (name: string) => [inputs, outputs].map((names) => names?.includes(name));
     expect(endsOf('man-mdoc')).toEqual([true, false]);
@@ -50,8 +50,8 @@ describe('the format table', () => {
   });
 });
 
-describe('the engines that may be used', () => {
-  it('are all, unless some are named; the others convert nothing', () => {
+describe('the enabled engines', () => {
+  it('are all by default; others convert nothing', () => {
     const catalog = new FormatCatalog({ engines: ['typst'], isHere: () => true });
     expect(catalog.list('outputs').map(({ name }) => name)).toEqual(['pdf']);
     expect(catalog.ofExtension('png')).toBeUndefined();
@@ -69,7 +69,7 @@ describe('the engines that may be used', () => {
     expect(engineFor(['typst', 'libreoffice'])).toBe('typst');
   });
 
-  it('are known by their names', () =>
+  it('must have known names', () =>
     expect(() => new FormatCatalog({ engines: ['typst', 'pandok'] })).toThrow(
       /^There is no engine pandok; there are libreoffice, chromium, sharp, tesseract/,
     ));
@@ -78,25 +78,25 @@ describe('the engines that may be used', () => {
 describe('a machine without programs', () => {
   const bare = without();
 
-  it('lists what npm brings, and no more', () => {
+  it('lists only what npm packages convert', () => {
     const listed = new Set((['inputs', 'outputs'] as const).flatMap((end) => bare.list(end).map(({ name }) => name)));
     expect(['md', 'pdf', 'xlsx', 'webp'].filter((name) => !listed.has(name))).toEqual([]);
     expect(['doc', 'mp4', 'mp3', 'ppt'].filter((name) => listed.has(name))).toEqual([]);
   });
 
-  it('names the package of Debian that brings what a pair needs', () =>
+  it('names the Debian package that a pair needs', () =>
     expect(() => requireRoute(bare, row(bare, 'doc'), row(bare, 'pdf'))).toThrow(
       'There is no converter for doc to pdf here. Run: apt-get install --no-install-recommends libreoffice-writer-nogui',
     ));
 });
 
 describe('parameters', () => {
-  it('choose an engine that is not the first, where only that one takes them', () => {
+  it('select a later engine if only that one accepts them', () => {
     expect(requireRoute(all, row(all, 'png'), row(all, 'pdf')).engine).toBe('sharp');
     expect(requireRoute(all, row(all, 'png'), row(all, 'pdf'), { ocr_language: 'deu' }).engine).toBe('tesseract');
   });
 
-  it('choose the first engine that takes all of them', () => {
+  it('select the first engine that accepts all of them', () => {
     const options = { page_size: 'a5', margin: 3 } as const;
     expect(requireRoute(all, row(all, 'png'), row(all, 'pdf'), options).engine).toBe('sharp');
     expect(() => requireRoute(all, row(all, 'md'), row(all, 'html'), options)).toThrow(
@@ -106,7 +106,7 @@ describe('parameters', () => {
 });
 
 describe('an engine that is not installed', () => {
-  it('is listed with what it would add', () => {
+  it('is listed with the pairs it would add', () => {
     const typst = without('@myriaddreamin/typst-ts-node-compiler')
       .engineStates()
       .find(({ engine }) => engine.name === 'typst');
@@ -120,14 +120,14 @@ describe('an engine that is not installed', () => {
     expect(inputs.length).toBeGreaterThan(40);
   });
 
-  it('is named, with the command that installs it, when a pair needs it', () => {
+  it('is named with its install command if a pair needs it', () => {
     const catalog = without('pandoc-wasm', '@myriaddreamin/typst-ts-node-compiler');
     expect(() => requireRoute(catalog, row(catalog, 'md'), row(catalog, 'pdf'))).toThrow(
       'There is no converter for md to pdf here. Run: npm install pandoc-wasm @myriaddreamin/typst-ts-node-compiler',
     );
   });
 
-  it('does not stop pairs of other engines', () => {
+  it('does not affect pairs of other engines', () => {
     const catalog = without('@myriaddreamin/typst-ts-node-compiler');
     expect(requireRoute(catalog, row(catalog, 'md'), row(catalog, 'docx')).engine).toBe('pandoc');
   });

@@ -6,7 +6,7 @@ import { inline, xlsx } from './xlsx';
 const unprinted = async (reader: string, file: Buffer, line: string) =>
   describeUnprinted(requestOf(reader, 'pdf'), file, printed(line));
 
-it('results of formulas that LibreOffice does not know are told, and no errors that the file has itself', async () => {
+it('reports formulas that LibreOffice cannot calculate, but not errors stored in the file itself', async () => {
   const error = { FORMULAS_NOT_CALCULATED: expect.stringMatching(/^1 cell\(s\) show an error/) as string };
   const sheet = (text: string) => xlsx([{ rows: `<row r="1">${inline('A1', text)}</row>` }]);
   expect(await unprinted('xlsx', sheet('Kept'), 'Kept Err:509')).toEqual(error);

@@ -1,6 +1,6 @@
 import { withoutHiddenElements } from '../../src/engines/hidden-html';
 
-/** What of a page no browser shows. */
+/** Elements that no browser shows. */
 
 const page = (body: string, css = '') => `<style>${css}</style><p>Shown</p>${body}`;
 
@@ -18,7 +18,7 @@ it.each([
   ['<!-- <p hidden> --><textarea><p hidden></textarea>a', '<!-- <p hidden> --><textarea><p hidden></textarea>a'],
   ['<p hidden="until-found">a</p>', '<p hidden="until-found">a</p>'],
   ['<p data-a="<p hidden>">a</p>', '<p data-a="<p hidden>">a</p>'],
-])('of %s is left %s', (body, left) => expect(withoutHiddenElements(page(body)).html).toBe(page(left)));
+])('%s leaves %s', (body, left) => expect(withoutHiddenElements(page(body)).html).toBe(page(left)));
 
 it.each([
   ['.a{display:none}', true],
@@ -43,12 +43,12 @@ it.each([
   expect(hidden.trim()).toBe(isHidden ? 'Gone' : '');
 });
 
-it('is told from what a script may show: a page that would have no text is left as it is', () => {
+it('keeps a page that would have no text otherwise, because a script may show it', () => {
   const html = '<title>Title</title><body style="display:none"><div style="display:none">a</div>';
   expect(withoutHiddenElements(html)).toEqual({ html, hidden: '' });
 });
 
-it('is no element that the style of another medium hides', () => {
+it('ignores a style for another medium', () => {
   const html = '<style media="print">p{display:none}</style><p>a</p>b';
   expect(withoutHiddenElements(html).html).toBe(html);
 });

@@ -20,8 +20,8 @@ import { frame, odf, paragraph } from './odf';
 import { withPrograms } from './with-packages';
 
 /**
- * Documents that want a program of the machine to open other files, to call somebody, or to run something. Here nothing shuts the
- * programs in: what they refuse, they refuse by themselves, and where bubblewrap works there is nothing to be found besides.
+ * Documents that try to make a program open other files, call out or run code. The programs run unconfined here, to test that they refuse
+ * on their own; where bubblewrap works, it protects in addition.
  */
 
 const folder = mkdtempSync(path.join(tmpdir(), 'hostile-'));
@@ -61,7 +61,7 @@ const load: Readonly<Record<string, Convert>> = {
   pdfium: async (request) => convertPdf(request, readFileSync(request.inputPath)),
 };
 
-/** What the engine makes of it, in a process that nothing shuts in. */
+/** Converts in an unconfined process, and returns the result. */
 async function convert(
   engine: string,
   data: string | Buffer,
@@ -94,7 +94,7 @@ async function read(pdf: Buffer): Promise<{ text: string; red: number }> {
 
 const writerPdf = 'writer_pdf_Export';
 
-/** Documents that show what is at an address, which is also that of a file. */
+/** Documents that show the content of an address, which may be a file URL. */
 const links: readonly [title: string, reader: string, writer: string, document: (href: string) => Buffer][] = [
   ['a picture', 'odt', writerPdf, (href) => text(frame(href))],
   [
@@ -141,13 +141,13 @@ function text(body: string): Buffer {
   return odf({ kind: 'text', body: `${paragraph('before')}${body}${paragraph('after')}` });
 }
 
-it('refuses a web page under the name of an RTF document, of which LibreOffice prints an empty page', async () => {
+it('refuses a web page named as an RTF document, which LibreOffice would print as an empty page', async () => {
   const converting = convert('libreoffice', '<p>Words of the page.</p>', ['rtf', writerPdf, 'pdf']);
   await expect(converting).rejects.toThrow('The file is not an RTF document');
 });
 
 withPrograms(['impress'], () => {
-  it('asks nobody for a picture of an address in a presentation', async () => {
+  it('makes no request for a picture in a presentation', async () => {
     const picture = `<draw:frame svg:width="5cm" svg:height="5cm"><draw:image xlink:href="${url}/a.png"/></draw:frame>`;
     const slides = odf({ kind: 'presentation', body: `<draw:page draw:name="1">${picture}</draw:page>` });
     await convert('libreoffice', slides, ['odp', 'impress_pdf_Export', 'pdf']);
@@ -156,7 +156,7 @@ withPrograms(['impress'], () => {
 });
 
 withPrograms(['writer', 'calc'], () => {
-  it('puts a picture of the document into the PDF, so that what follows proves something', async () => {
+  it('prints an embedded picture, which makes the tests below meaningful', async () => {
     const more = { 'Pictures/a.png': readFileSync(secretPicture) };
     const body = paragraph('shown') + frame('Pictures/a.png');
     const pdf = await convert('libreoffice', odf({ kind: 'text', body, more }), ['odt', writerPdf, 'pdf']);
@@ -165,7 +165,7 @@ withPrograms(['writer', 'calc'], () => {
     expect(red).toBeGreaterThan(10_000);
   });
 
-  it.each(links)('shows nothing of %s from elsewhere, and asks nobody', async (_title, reader, writer, document) => {
+  it.each(links)('shows nothing of %s from outside, and makes no request', async (_title, reader, writer, document) => {
     for (const href of [`${url}/a.png`, `file://${secretText}`, `file://${secretPicture}`]) {
       const { text, red } = await read(await convert('libreoffice', document(href), [reader, writer, 'pdf']));
       expect(text).toMatch(/before[^]*after/);
@@ -174,7 +174,7 @@ withPrograms(['writer', 'calc'], () => {
     }
   });
 
-  it('refuses a document that declares entities', async () => {
+  it('refuses a document with entity declarations', async () => {
     const doctype = `<!DOCTYPE d [<!ENTITY x SYSTEM "file://${secretText}"><!ENTITY y SYSTEM "${url}/y">]>`;
     const source = odf({ kind: 'text', doctype, body: paragraph('before &x; &y;') });
     await expect(convert('libreoffice', source, ['odt', writerPdf, 'pdf'])).rejects.toThrow(
@@ -183,7 +183,7 @@ withPrograms(['writer', 'calc'], () => {
     expect(requests).toEqual([]);
   });
 
-  it('runs no macro when a document is opened', async () => {
+  it('runs no macro when it opens a document', async () => {
     const { text } = await read(await convert('libreoffice', documentWithMacro(), ['odt', writerPdf, 'pdf']));
     expect(text).toContain('text');
     expect(existsSync(proof)).toBe(false);
@@ -203,14 +203,14 @@ function documentWithMacro(): Buffer {
 }
 
 withPrograms(['ffmpeg'], () => {
-  it('takes no list of other files for a film, whatever its name is', async () => {
+  it('refuses a playlist instead of a film, under any name', async () => {
     const film = path.join(folder, 'secret.mp4');
     const list = path.join(folder, 'list.mov');
     const result = path.join(folder, 'list.gif');
     execFileSync('ffmpeg', ['-v', 'error', '-f', 'lavfi', '-i', 'testsrc=duration=1:size=64x48:rate=5', film]);
     const dash = (address: string) =>
       `<MPD xmlns="urn:mpeg:dash:schema:mpd:2011" type="static" mediaPresentationDuration="PT1S" profiles="urn:mpeg:dash:profile:isoff-on-demand:2011"><Period><AdaptationSet mimeType="video/mp4"><Representation id="1" bandwidth="1"><BaseURL>${address}</BaseURL></Representation></AdaptationSet></Period></MPD>`;
-    // FFmpeg by itself follows it.
+    // FFmpeg on its own follows the list.
     writeFileSync(list, dash(`file://${film}`));
     execFileSync('ffmpeg', ['-v', 'error', '-nostdin', '-i', list, result]);
     expect(readFileSync(result, 'latin1')).toMatch(/^GIF89a/);
@@ -230,7 +230,7 @@ withPrograms(['ffmpeg'], () => {
 });
 
 withPrograms(['chromium'], () => {
-  it('shows no file, runs no script and asks nobody', async () => {
+  it('shows no file, runs no script and makes no request', async () => {
     const page = `<p>before</p><iframe src="file://${secretText}"></iframe><object data="file://${secretText}"></object><img src="file://${secretPicture}"><img src="${url}/a.png">
       <link rel="stylesheet" href="${url}/a.css"><style>@import "${url}/b.css"; p { background: url(${url}/c.png) }</style>
       <iframe src="${url}/frame"></iframe><iframe srcdoc="<img src='${url}/inner'>"></iframe><meta http-equiv="refresh" content="0; url=${url}/away">
@@ -241,7 +241,7 @@ withPrograms(['chromium'], () => {
     expect([red, requests]).toEqual([0, []]);
   });
 
-  it('runs no script in a frame that allows itself scripts, sends no packet, and leaves nothing in /tmp', async () => {
+  it('runs no script in a frame with allow-scripts, sends no packet, and leaves nothing in /tmp', async () => {
     const before = readdirSync('/tmp');
     const packets: string[] = [];
     const listener = createSocket('udp4', (message) => packets.push(message.toString('latin1')));

@@ -1,9 +1,9 @@
 import { withWholeTables } from '../../src/engines/html-tables';
 
-/** Tables of HTML of which pandoc would cut off cells, or that it would not take for tables. */
+/** HTML tables whose cells pandoc would cut off, or which it would not recognize. */
 
 it.each([
-  // As Excel writes them, and as DocBook does.
+  // Written like this by Excel and DocBook.
   ['<col span=2><tr><td>a</td><td>b</td></tr>', '<col span=2><col /><tr><td>a</td><td>b</td></tr>'],
   [
     '<colgroup><col width="9"></colgroup><tr><td colspan="2">a</td><td>b</td></tr>',
@@ -33,4 +33,4 @@ it.each([
   '<table><tbody><tr><td rowspan="2">a</td></tr></tbody><tbody><tr><td>b</td></tr></tbody></table>',
   '<table><!-- <tr><td> --><tr><td>a<script>"<tr><td>"</script></td></tr></table>',
   '<td>a<td>b',
-])('%s stays as it is', (html) => expect(withWholeTables(html)).toBe(html));
+])('%s stays unchanged', (html) => expect(withWholeTables(html)).toBe(html));

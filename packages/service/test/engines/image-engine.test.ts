@@ -4,9 +4,9 @@ import { convertImage } from '../../src/engines/image-engine';
 import { tinyPng } from '../support';
 import { requestOf } from './requests';
 
-/** What of a picture is in no picture that is made of it. */
+/** Warnings about content of a picture that is lost in the result. */
 
-/** Of one of its frames are the pixels that others show, too. */
+/** Adds an animation header to a PNG of one frame. */
 function animated(frames: number): Buffer {
   const control = Buffer.alloc(20);
   control.writeUInt32BE(8);
@@ -18,18 +18,18 @@ function animated(frames: number): Buffer {
 }
 
 describe('an animated PNG', () => {
-  it.each(['jpeg', 'gif', 'webp', 'pdf'])('has lost its other frames as %s', async (writer) => {
+  it.each(['jpeg', 'gif', 'webp', 'pdf'])('loses its other frames as %s', async (writer) => {
     const { warnings } = await convertImage(requestOf('png', writer), animated(3));
     expect(warnings['PAGES_LOST']).toMatch(/^Only one of 3 frames/);
   });
 
-  it('of one frame has lost none', async () => {
+  it('loses nothing if it has only one frame', async () => {
     expect((await convertImage(requestOf('png', 'gif'), animated(1))).warnings).toEqual({});
     expect((await convertImage(requestOf('png', 'gif'), tinyPng)).warnings).toEqual({});
   });
 });
 
-/** Of one row of values of 32 bits; `format`: 1 whole ones, 3 floating point. */
+/** A TIFF of one row of 32-bit values; `format`: 1 integer, 3 floating point. */
 function greyTiff(values: readonly number[], format: 1 | 3): Buffer {
   const pixels = format === 3 ? Float32Array.from(values) : Uint32Array.from(values);
   return rowTiff(values.length, Buffer.from(pixels.buffer), { 258: 32, 262: 1, 277: 1, 339: format });
@@ -37,7 +37,7 @@ function greyTiff(values: readonly number[], format: 1 | 3): Buffer {
 
 function rowTiff(width: number, pixels: Buffer, tags: Readonly<Record<number, number>>): Buffer {
   const own = { 256: width, 257: 1, 259: 1, 273: 8, 278: 1, 279: pixels.length };
-  // In the order of their numbers.
+  // TIFF requires ascending tags; integer keys of an object are sorted.
   const entries = Object.entries({ ...own, ...tags }).map(([tag, value]) => [Number(tag), value]);
   const head = Buffer.from('II*\0\0\0\0\0', 'latin1');
   head.writeUInt32LE(8 + pixels.length, 4);
@@ -53,7 +53,7 @@ function rowTiff(width: number, pixels: Buffer, tags: Readonly<Record<number, nu
 }
 
 it.each(['png', 'jpeg', 'tiff', 'pdf'])(
-  'is converted to %s with a warning when programs show it though it does not keep to its format, and fails when it is cut off',
+  'converts a JPEG with junk between its segments to %s with a warning, but refuses a truncated one',
   async (writer) => {
     const noise = { type: 'gaussian', mean: 128, sigma: 50 } as const;
     const create = { width: 64, height: 64, channels: 3, background: 'white', noise } as const;
@@ -67,7 +67,7 @@ it.each(['png', 'jpeg', 'tiff', 'pdf'])(
   },
 );
 
-it('fails, and says why, when its colours are CIELAB', async () => {
+it('refuses CIELAB colours with a reason', async () => {
   const pixels = Buffer.from([255, 0, 0, 136, 80, 67]);
   await expect(convertImage(requestOf('tiff', 'png'), rowTiff(2, pixels, { 258: 8, 262: 8, 277: 3 }))).rejects.toThrow(
     /^The TIFF image has its colours in a form that the engine does not read, .* Save it as RGB\.$/,
@@ -77,7 +77,7 @@ it('fails, and says why, when its colours are CIELAB', async () => {
 it.each([
   ['floating point', greyTiff([-0.5, 0, 0.5], 3), '-0.5 to 0.5'],
   ['32 bits', greyTiff([1_000, 2_000, 3_000], 1), '1000 to 3000'],
-])('a TIFF of measured values (%s) is shown from black to white', async (_kind, tiff, range) => {
+])('scales a TIFF of measured values (%s) from black to white', async (_kind, tiff, range) => {
   const { data, warnings } = await convertImage(requestOf('tiff', 'png'), tiff);
   const pixels = await sharp(data).greyscale().raw().toBuffer();
   expect([pixels[0], pixels[2]]).toEqual([0, 255]);
@@ -98,7 +98,7 @@ describe('an SVG', () => {
   const warningsOf = async (content: string, writer = 'png') =>
     (await convertImage(requestOf('svg', writer), svg(content))).warnings;
 
-  it.each(['png', 'pdf'])('has lost the HTML within it that it does not hold as text too, as %s', async (writer) => {
+  it.each(['png', 'pdf'])('loses HTML without a text alternative, as %s', async (writer) => {
     const label = (text: string, needs?: string) => `<switch>${html(text, needs)}<text y="20">${text}</text></switch>`;
     const needs = ' requiredFeatures="http://www.w3.org/TR/SVG11/feature#Extensibility"';
     const labels = `${label('Twice', needs)}${label('Once')}${html('Gone <b>away</b>')}`;
@@ -107,12 +107,12 @@ describe('an SVG', () => {
     });
   });
 
-  it('shows boxes for letters that no font has', async () =>
+  it('shows boxes for characters that no font has', async () =>
     expect(await warningsOf('<text y="20">A \u{10fffd}</text>')).toEqual({
       GLYPHS_MISSING: expect.stringMatching(/^No font of this machine has 1 character/) as string,
     }));
 
-  it('has lost the files beside it, and none that it holds', async () => {
+  it('loses external files, but not embedded ones', async () => {
     const data = `data:image/png;base64,${tinyPng.toString('base64')}`;
     const held = `<rect id="a" width="9" height="9"/><use href="#a"/><image width="9" height="9" xlink:href="${data}"/>`;
     expect(await warningsOf(held)).toEqual({});

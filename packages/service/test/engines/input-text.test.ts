@@ -1,6 +1,6 @@
 import { readInputText } from '../../src/engines/input';
 
-/** What bytes are as text: the rules alone. `text-files.test.ts` has them converted. */
+/** Decodes bytes to text. `text-files.test.ts` tests the conversions. */
 
 const sentence = 'Größe: 5 € – „naïve“ Œuvre, ça va\nzweite Zeile';
 const guessed = ['ENCODING_GUESSED'];
@@ -12,7 +12,7 @@ function read(bytes: Buffer | string, inputFormat = 'txt') {
 
 const utf16be = (text: string): Buffer => Buffer.from(text, 'utf16le').swap16();
 
-/** The letters of the sentence above that Windows-1252 has elsewhere than Unicode. */
+/** Characters of the sentence whose code in Windows-1252 differs from Unicode. */
 const windows1252: Readonly<Record<string, number>> = { '€': 0x80, '–': 0x96, '„': 0x84, '“': 0x93, Œ: 0x8c };
 
 const inWindows1252 = (text: string): Buffer =>
@@ -27,16 +27,16 @@ describe('the encoding of a text', () => {
     ['UTF-16 LE without one', Buffer.from(sentence, 'utf16le'), []],
     ['UTF-16 BE without one', utf16be(sentence), []],
     ['Windows-1252, with a warning', inWindows1252(sentence), guessed],
-  ])('is found: %s', (_title, bytes, warnings) => expect(read(bytes)).toEqual({ text: sentence, warnings }));
+  ])('is detected: %s', (_title, bytes, warnings) => expect(read(bytes)).toEqual({ text: sentence, warnings }));
 
-  it('is told apart in a text of a few letters', () => {
+  it('is detected in a text of a few letters', () => {
     expect(read(Buffer.from('né', 'latin1'))).toEqual({ text: 'né', warnings: guessed });
     expect(read(Buffer.from('né', 'utf16le'))).toEqual({ text: 'né', warnings: [] });
     expect(read('né')).toEqual({ text: 'né', warnings: [] });
     expect(read('')).toEqual({ text: '', warnings: [] });
   });
 
-  it('is UTF-16 also where no letter is Latin', () => {
+  it('is UTF-16 even without Latin letters', () => {
     const chinese = '中文 文本\n第二行。\n';
     expect(read(Buffer.from(chinese, 'utf16le'))).toEqual({ text: chinese, warnings: [] });
     expect(read(utf16be(chinese))).toEqual({ text: chinese, warnings: [] });
@@ -48,24 +48,24 @@ describe('the encoding of a text', () => {
     ['html', `<html><!-- ${'-'.repeat(9_000)} --><meta charset="windows-1251"></head>Ł</html>`, 0xd7, 'Ч'],
     ['xml-docbook', '<?xml version="1.0" encoding="ISO-8859-2"?><para>Ł</para>', 0xa3],
     ['rtf', '{\\rtf1\\ansi\\ansicpg1250 Ł}', 0xa3],
-  ])('is the one that the file names (%s)', (inputFormat, source, byte, letter = 'Ł') => {
+  ])('is the one declared in the file (%s)', (inputFormat, source, byte, letter = 'Ł') => {
     const bytes = Buffer.from(Array.from(source, (each) => (each === 'Ł' ? byte : each.charCodeAt(0))));
     expect(read(bytes, inputFormat)).toEqual({ text: source.replace('Ł', letter), warnings: [] });
   });
 
-  it('is UTF-8 when the bytes are, whatever the file names', () => {
+  it('is UTF-8 if the bytes are, whatever the file declares', () => {
     const page = '<meta charset="iso-8859-1"><p>Köln</p>';
     expect(read(page, 'html')).toEqual({ text: page, warnings: [] });
     const wide = '<meta http-equiv="Content-Type" content="text/html; charset=unicode"><p>Plain</p>';
     expect(read(wide, 'html')).toEqual({ text: wide, warnings: [] });
   });
 
-  it('is not looked for in the text of formats that do not name one', () => {
+  it('ignores declarations in formats that have none', () => {
     const text = 'The tag <meta charset="shift_jis"> and K\xf6ln';
     expect(read(Buffer.from(text, 'latin1'), 'md')).toEqual({ text, warnings: guessed });
   });
 
-  it('stays UTF-8 when a few bytes are damaged, and says so', () => {
+  it('stays UTF-8 if a few bytes are damaged, with a warning', () => {
     const cut = Buffer.concat([Buffer.from(sentence), Buffer.from([0xe2, 0x82])]);
     expect(read(cut)).toEqual({ text: `${sentence}\ufffd`, warnings: ['TEXT_DAMAGED'] });
     const odd = Buffer.concat([Buffer.from(`\ufeff${sentence}`, 'utf16le'), Buffer.from([0x20])]);
@@ -79,13 +79,13 @@ describe('the lines of a text', () => {
     expect(read('a\rb\rc').text).toBe('a\nb\nc');
   });
 
-  it('may be followed by the NUL bytes that some programs fill up a file with', () => {
+  it('may be followed by NUL bytes that some programs pad a file with', () => {
     expect(read('{\\rtf1 x}\r\n\0', 'rtf').text).toBe('{\\rtf1 x}\n');
     expect(read('end\x1a').text).toBe('end');
     expect(read('end\x1a\0').warnings).toEqual([]);
   });
 
-  it('may be followed by NUL bytes that a crash has left in place of text, which is told with their count', () => {
+  it('may be followed by NUL bytes after a crash, which are counted in a warning', () => {
     const { text, warnings } = readInputText(Buffer.concat([Buffer.from('half a line'), Buffer.alloc(4_096)]), 'md');
     expect(text).toBe('half a line');
     expect(warnings['TEXT_DAMAGED']).toMatch(/^The text ends with 4096 NUL bytes, as a crash /);
@@ -94,8 +94,8 @@ describe('the lines of a text', () => {
   });
 });
 
-describe('what is not text', () => {
-  /** The same bytes in every run, evenly spread. */
+describe('binary input', () => {
+  /** Deterministic noise with an even distribution. */
   function noise(count: number): Buffer {
     let state = 1;
     return Buffer.from(Array.from({ length: count }, () => (state = (state * 48271) % 0x7fffffff) >> 8));
@@ -116,14 +116,14 @@ describe('what is not text', () => {
     );
   });
 
-  it('is a file of nothing but NUL bytes, which would become an empty document', () => {
+  it('includes a file of NUL bytes only, which would become an empty document', () => {
     for (const bytes of [Buffer.alloc(1), Buffer.alloc(5_000), Buffer.from('\0\0\x1a')]) {
       expect(() => read(bytes, 'md')).toThrow('The md file holds nothing but NUL bytes');
     }
     expect(read('\x1a').text).toBe('');
   });
 
-  it('is not a text with a form feed or colours of a terminal', () => {
+  it('does not include text with a form feed or terminal colours', () => {
     const text = 'one\fpage\x1b[31mred\x1b[0m\ttab';
     expect(read(text)).toEqual({ text, warnings: [] });
   });

@@ -14,7 +14,7 @@ describe('LaTeX', () => {
       output,
     );
 
-  it('has what its conditions leave out nowhere, and does not miss it', async () => {
+  it('drops the text of false conditions without a warning', async () => {
     const gone = String.raw`\begin{figure}\caption{Gone}\end{figure}`;
     expect(await latex(String.raw`Kept \iffalse ${gone}\else and kept\fi`)).toEqual({
       text: 'Kept and kept',
@@ -22,7 +22,7 @@ describe('LaTeX', () => {
     });
   });
 
-  it('names the conditions that TeX alone can decide, of which it shows all, and terms of a glossary', async () => {
+  it('names glossary commands, and conditions that only TeX can decide, and keeps all their branches', async () => {
     const { text, warning } = await latex(
       String.raw`\newacronym{gnu}{GNU}{GNU is Not Unix}\gls{gnu} \ifx\u\u b \else c \fi \iffalse\ifodd1 d\fi e\fi`,
     );
@@ -58,14 +58,14 @@ describe('LaTeX', () => {
     expect(Object.keys(warning).filter((name) => name !== 'RESOURCE_NOT_FOUND')).toEqual([]);
   });
 
-  it('the entries of a curriculum vitae are read', async () => {
+  it('reads the entries of a curriculum vitae', async () => {
     const commands = String.raw`\cventry[1em]{2001}{Degree}{School}{City}{}{Studied \begin{itemize}\item well\end{itemize}} \cvitem{Hobby}{Chess} \cvlistdoubleitem{Left}{Right} \cvlanguage{English}{fluent}{daily}`;
     const read = await converted('a.tex', `\\documentclass[11pt]{moderncv}\\begin{document}${commands}\\end{document}`);
     const text = '2001 Degree School City Studied - well Hobby Chess Left Right English fluent daily';
     expect(read).toEqual({ text, warning: {} });
   });
 
-  it('a letter has its sender, its date and who signs it', async () => {
+  it('keeps sender, date and signature of a letter', async () => {
     const said = String.raw`\address{2 Side Road \\ Town}\signature{Jo Writer}\date{1 May}`;
     const body = String.raw`\begin{letter}{Bo \\ Old Road}\opening{Dear Bo,}Thanks.\closing{Yours,}\cc{Al}\end{letter}`;
     const read = await converted('a.tex', `\\documentclass{letter}${said}\\begin{document}${body}\\end{document}`);
@@ -73,7 +73,7 @@ describe('LaTeX', () => {
     expect(read).toEqual({ text, warning: {} });
   });
 
-  it('commands that are left out with their text are counted and named, and no others', async () => {
+  it('counts and names exactly the commands that are dropped with their text', async () => {
     const { warning } = await latex(
       String.raw`\hspace*{1cm}\pagestyle{plain}\setlength{\a}{1pt}\index{a}\phantom{b}\unknown{} a \cvitem{b}{c} \cvitem{d}{e} \textohmeter \begin{tikzpicture}\node{f};\end{tikzpicture}`,
     );
@@ -84,7 +84,7 @@ describe('LaTeX', () => {
     });
   });
 
-  it('formulas are on a page as they look, and those that are not are counted', async () => {
+  it('renders formulas in HTML, and counts those that it cannot render', async () => {
     const { text, warning } = await latex(String.raw`$\frac{a}{b}$ $\nope{c}$ $\nope{d}$ $\nope{e}$`, 'html');
     expect(text).toMatch(/<mfrac><mi>a<\/mi><mi>b<\/mi><\/mfrac>[^]*\$\\nope\{e\}\$/);
     expect(warning).toEqual({
@@ -92,12 +92,12 @@ describe('LaTeX', () => {
     });
   });
 
-  it('files that lie beside it are all named', async () => {
+  it('names all included files that are missing', async () => {
     const { warning } = await latex(String.raw`a \input{one}\include{two}`);
     expect(warning).toEqual({ RESOURCE_NOT_FOUND: expect.stringContaining('uploaded: one.tex, two.tex.') as string });
   });
 
-  it('captions are counted that a float has beside another', async () => {
+  it('counts the captions of a float that has several', async () => {
     const part = (caption: string) => `\\begin{minipage}{3cm}a\\caption{${caption}}\\end{minipage}`;
     expect((await latex(`\\begin{figure}${part('Left')}${part('Right')}\\end{figure}`)).warning).toEqual({
       TEXT_LOST: 'Not in the result: 1 word(s) (LEFT) of the document.',

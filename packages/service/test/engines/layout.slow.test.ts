@@ -3,7 +3,7 @@ import path from 'node:path';
 import { entriesOf, textOfEntry } from '../../src/engines/archive';
 import { serviceOfAllTests } from '../support';
 
-/** Documents as typst lays them out: all of their text is on the pages, and readable, or a warning says what is not. */
+/** Layout by typst: all text is readable on the pages, or a warning names the rest. */
 
 const { client } = serviceOfAllTests({ conversionConcurrency: 1 });
 
@@ -24,7 +24,7 @@ describe('a table longer than a page', () => {
     ['a.csv', csv],
     ['a.md', markdown],
     ['a.html', html],
-  ])('is continued on the next, with its head: %s', async (name, data) => {
+  ])('continues on the next page and repeats its header: %s', async (name, data) => {
     const { pages, warning } = await laidOut(name, data);
     expect(pages.length).toBeGreaterThan(6);
     expect(pages.every((page) => page.trim().startsWith('No Name'))).toBe(true);
@@ -33,7 +33,7 @@ describe('a table longer than a page', () => {
   });
 });
 
-describe('what pandoc would keep on one page', () => {
+describe('blocks that pandoc would keep on one page', () => {
   const words = (word: string) => `${word} words `.repeat(1_500);
   it.each([
     ['a definition', `<dl><dt>Term</dt><dd>${words('definition')}</dd></dl>`],
@@ -44,7 +44,7 @@ describe('what pandoc would keep on one page', () => {
     ],
     ['a cell', `<table><tr><td>${words('cell')}</td><td>c</td></tr></table>`],
     ['the head of a table', `<table><tr><th>${words('head')}</th><th>c</th></tr><tr><td>a</td><td>b</td></tr></table>`],
-  ])('goes on, on the next: %s', async (_title, html) => {
+  ])('continue on the next page: %s', async (_title, html) => {
     const { pages, warning } = await laidOut('a.html', html);
     expect(pages.length).toBeGreaterThan(2);
     expect(warning).toEqual({});
@@ -52,7 +52,7 @@ describe('what pandoc would keep on one page', () => {
 });
 
 describe('a table wider than a page', () => {
-  it('stands on a page that is wide enough', async () => {
+  it('gets a page that is wide enough', async () => {
     const columns = Array.from({ length: 100 }, (_, column) => column);
     const csv = rows.slice(0, 60).map((row) => columns.map((column) => `value-${row}-${column}`).join(','));
     const { pages, warning } = await laidOut('a.csv', csv.join('\n'));
@@ -60,7 +60,7 @@ describe('a table wider than a page', () => {
     expect(warning).toEqual({});
   });
 
-  it('in a list or a cell stays within it', async () => {
+  it('stays inside the list or cell that contains it', async () => {
     const wide = `<table><tr>${rows
       .slice(0, 30)
       .map((row) => `<td>word${row}</td>`)
@@ -73,7 +73,7 @@ describe('a table wider than a page', () => {
   });
 });
 
-it('a word longer than a line is broken, without a sign', async () => {
+it('breaks a word longer than a line without a hyphen', async () => {
   const iban = '1234567890'.repeat(30);
   const { pages, warning } = await laidOut('a.html', `<p>${iban}</p><pre>${iban}</pre><ul><li>${iban}</li></ul>`);
   expect(
@@ -85,8 +85,8 @@ it('a word longer than a line is broken, without a sign', async () => {
   expect(warning).toEqual({});
 });
 
-it('letters that no font of the machine has are counted and named, with what to install', async () => {
-  // The hieroglyphs of Anatolia are in no font that a machine has by chance.
+it('counts and names characters without a font, with what to install', async () => {
+  // No machine has a font with Anatolian hieroglyphs by chance.
   expect((await laidOut('a.html', '<p>Right, and \u{14400}\u{14401}\u{14400}.</p>')).warning).toEqual({
     GLYPHS_MISSING: expect.stringMatching(
       /^No font of this machine has 3 character\(s\) .*: others \(\u{14400} \u{14401}\)\. Run: apt-get install fonts-/u,
@@ -98,13 +98,13 @@ describe('a report in columns', () => {
   const line = (row: number) => `NAME${String(row).padEnd(28)}DEPARTMENT${'='.repeat(80)}${String(row).padStart(10)}`;
   const page = Array.from({ length: 60 }, (_, row) => line(row)).join('\n');
 
-  it('of 132 letters and 60 lines a page keeps its pages in a PDF', async () => {
+  it('with 132 columns and 60 lines keeps its pages in a PDF', async () => {
     const { pages, warning } = await laidOut('a.txt', `${page}\f${page}\f${page}\n`);
     expect(pages.map((text) => text.match(/NAME\d+ +DEPARTMENT={80} +\d+/g)?.length)).toEqual([60, 60, 60]);
     expect(warning).toEqual({});
   });
 
-  it.each(['docx', 'odt', 'html'])('keeps its blanks and its pages in %s', async (format) => {
+  it.each(['docx', 'odt', 'html'])('keeps its blanks and pages in %s', async (format) => {
     const { bytes } = await client.convertToBytes(
       { name: 'a.txt', data: 'NAME      HOURS\nSMITH        40\n\fPAGE      2\n' },
       format,
@@ -119,11 +119,11 @@ describe('a report in columns', () => {
 it.each([
   ['Arabic', 'بِسْمِ اللَّهِ الرَّحْمَٰنِ\n\nكَتَبَ الطَّالِبُ الدَّرْسَ فِي الدَّفْتَرِ'],
   ['Hebrew', 'שָׁלוֹם עוֹלָם\n\nבְּרֵאשִׁית בָּרָא אֱלֹהִים'],
-])('%s with its vowels is no text that is lost, nor printed over other text', async (_title, text) => {
+])('lays out vocalized %s without losing or overprinting text', async (_title, text) => {
   expect((await laidOut('a.md', text)).warning).toEqual({});
 });
 
-it('an ordinary document is laid out without a warning', async () => {
+it('lays out an ordinary document without a warning', async () => {
   const markdown = await readFile(path.resolve(__dirname, '../../../../docs/service/engines.md'), 'utf8');
   expect((await laidOut('a.md', markdown)).warning).toEqual({});
 });

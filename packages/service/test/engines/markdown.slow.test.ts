@@ -1,6 +1,6 @@
 import { serviceOfAllTests } from '../support';
 
-/** A file `.md` is what GitHub shows of it; other dialects have names of their own. */
+/** A `.md` file is GitHub Markdown; other dialects have their own format names. */
 
 const { client } = serviceOfAllTests({ conversionConcurrency: 1 });
 
@@ -10,20 +10,20 @@ async function converted(data: string, output = 'html', parameters = {}): Promis
   return body.replace(/\s+/g, ' ').trim();
 }
 
-describe('rules of dashes', () => {
-  it('leave the lines between them where they are', async () => {
+describe('thematic breaks', () => {
+  it('do not move the lines between them', async () => {
     const text = await converted('# Minutes\n\nBefore.\n\n---\nDate: 12 March\nDecision: PAY\n---\n\nAfter.\n', 'txt');
     expect(text).toMatch(/Minutes Before\. -+ Date: 12 March Decision: PAY After\./);
   });
 
-  it('make no tables of headings and paragraphs', async () =>
+  it('do not turn headings and paragraphs into tables', async () =>
     expect(await converted('# Talk\n\nIntro.\n\n---\n## Second slide\n\nText two.\n\n---\n\n- one\n')).toMatch(
       /<hr \/> <h2 id="second-slide">Second slide<\/h2> <p>Text two\.<\/p> <hr \/> <ul> <li>one<\/li>/,
     ));
 });
 
-describe('the block at the very beginning', () => {
-  it('is metadata where it is YAML', async () =>
+describe('the block at the start of a file', () => {
+  it('is metadata if it is YAML', async () =>
     expect(await converted('---\ntitle: T\ntags: [x]\n---\n\nBody')).toMatch(
       /<h1 class="title">T<\/h1> <\/header> <p>Body<\/p>/,
     ));
@@ -31,25 +31,22 @@ describe('the block at the very beginning', () => {
   it.each([
     ['title: Quarterly: the numbers', 'title: Quarterly: the numbers'],
     ['just text', 'just text'],
-  ])('is text where it is none: %s', async (block, shown) => {
+  ])('is text if it is not YAML: %s', async (block, shown) => {
     expect(await converted(`---\n${block}\n---\n\nBody`, 'txt')).toContain(`${shown} Body`);
   });
 });
 
-it.each(['txt', 'pdf', 'docx'])(
-  'HTML in Markdown that shows a film or another page is named where it is not in the %s',
-  async (output) => {
-    const data =
-      'A <video src="a.mp4"></video>\n\n<audio src="b.mp3"></audio>\n\n<iframe src="https://a.example/x"></iframe>\n\nB\n\n<iframe src="https://b.example/y"></iframe>\n';
-    expect((await client.convertToBytes({ name: 'a.md', data }, output)).warning).toEqual({
-      MEDIA_LOST: '2 film(s) or sound(s) of the document are not in the result.',
-      RESOURCE_NOT_FOUND: expect.stringMatching(/a\.example\/x[^]*b\.example\/y/) as string,
-    });
-  },
-);
+it.each(['txt', 'pdf', 'docx'])('names films and pages embedded as HTML that are lost in %s', async (output) => {
+  const data =
+    'A <video src="a.mp4"></video>\n\n<audio src="b.mp3"></audio>\n\n<iframe src="https://a.example/x"></iframe>\n\nB\n\n<iframe src="https://b.example/y"></iframe>\n';
+  expect((await client.convertToBytes({ name: 'a.md', data }, output)).warning).toEqual({
+    MEDIA_LOST: '2 film(s) or sound(s) of the document are not in the result.',
+    RESOURCE_NOT_FOUND: expect.stringMatching(/a\.example\/x[^]*b\.example\/y/) as string,
+  });
+});
 
 describe('Markdown', () => {
-  it('has what GitHub has: footnotes, tasks, tables, strikethrough, bare links', async () => {
+  it('supports footnotes, tasks, tables, strikethrough and bare links like GitHub', async () => {
     const html = await converted(
       '- [x] done\n- [ ] open\n\n~~gone~~ https://example.com x[^1]\n\n| a |\n|---|\n| b |\n\n[^1]: Foot\n',
     );
@@ -58,25 +55,25 @@ describe('Markdown', () => {
     );
   });
 
-  it('has nothing that GitHub does not have: formulas of dollars, tables of blanks, definitions, lists in brackets', async () => {
+  it('supports nothing beyond GitHub: no dollar formulas, simple tables, definitions or fancy lists', async () => {
     const html = await converted('Cost $5 and $10.\n\n a    b\n---- ----\n 1    2\n\nH~2~O 2^10^ @user\n\none\ntwo');
     expect(html).toContain('Cost $5 and $10.');
     expect(html).not.toMatch(/<table|<sup|citation|<br/);
     expect(html).toContain('<p>one two</p>');
   });
 
-  it('has formulas as blocks, which can be nothing else', async () => {
+  it('supports formulas in math blocks, which are unambiguous', async () => {
     const html = await converted('For $5 and $10.\n\n```math\ny^3\n```\n');
     expect(html).toContain('For $5 and $10.');
     expect(html).toContain('<msup>');
   });
 
-  it('has addresses that are called what they are, in a PDF that has lost nothing', async () => {
+  it('gives no false warning about a mailto link in a PDF', async () => {
     const data = 'Write to <mailto:someone@example.org>.';
     expect((await client.convertToBytes({ name: 'a.md', data }, 'pdf')).warning).toEqual({});
   });
 
-  it.each(['txt', 'docx', 'pdf'])('keeps the HTML within it, also as %s', async (format) => {
+  it.each(['txt', 'docx', 'pdf'])('keeps embedded HTML, also as %s', async (format) => {
     const source =
       'A<br>B x<sub>2</sub>\n\n<table><tr><td>HTMLCELL</td></tr></table>\n\n<details>\n<summary>Summed</summary>\n\nHidden *text*\n\n</details>\n';
     const { bytes } = await client.convertToBytes({ name: 'a.md', data: source }, format);
@@ -86,7 +83,7 @@ describe('Markdown', () => {
   });
 
   it.each(['md-gfm', 'md-commonmark', 'md-mmd', 'md-phpextra', 'md-strict', 'md-pandoc'])(
-    'keeps the HTML within it in each dialect: %s',
+    'keeps embedded HTML in each dialect: %s',
     async (input) => {
       const source =
         '<div>In a div</div>\n\n<p align="center">In a <b>paragraph</b></p>\n\n<table><tr><td>In a cell</td></tr></table>\n\n<details>\n<summary>Summed</summary>\nIn details\n</details>\n\nOne<br>two\n';
@@ -96,7 +93,7 @@ describe('Markdown', () => {
     },
   );
 
-  it('of pandoc is read and written under a name of its own', async () => {
+  it('of pandoc has its own name for reading and writing', async () => {
     expect(await converted(' a    b\n---- ----\n 1    2\n\n$x^2$ H~2~O', 'html', { input: 'md-pandoc' })).toMatch(
       /<td[^>]*>1<\/td>[^]*<msup>[^]*<sub>2<\/sub>/,
     );

@@ -8,7 +8,7 @@ import { docx, para, run, textBox } from './docx';
 import { odf } from './odf';
 import { pptx, shape } from './pptx';
 
-/** Nothing of pages, books, LaTeX and documents is lost without a warning that pandoc by itself leaves out. */
+/** What pandoc silently drops from pages, books, LaTeX and documents is kept, or lost with a warning. */
 
 const running = serviceOfAllTests({ conversionConcurrency: 1, engines: engineNamesOfNpm });
 
@@ -16,7 +16,7 @@ const dot = `data:image/png;base64,${tinyPng.toString('base64')}`;
 
 const converted = convertingWith(running.client);
 
-/** A file of an office program with a picture beside its parts. */
+/** Adds a picture to an office file. */
 function withPicture(file: Buffer, name: string): Buffer {
   const parts = entriesOf(file).map((entry) => zipEntry(entry.name, textOfEntry(file, entry) ?? ''));
   return zip([...parts, zipEntry(name, tinyPng)]);
@@ -25,7 +25,7 @@ function withPicture(file: Buffer, name: string): Buffer {
 describe('a page', () => {
   const around = (tag: string) => `<header>Company</header><${tag}><p>Thanks</p></${tag}><footer>Account</footer>`;
 
-  it.each(['txt', 'md', 'pdf'])('with a main part keeps what stands beside it, as %s', async (output) => {
+  it.each(['txt', 'md', 'pdf'])('keeps text around its main element, as %s', async (output) => {
     const { text, warning } = await converted('a.html', around('main'), output);
     expect(text).toMatch(/Company[^]*Thanks[^]*Account/);
     expect(warning).toEqual({});
@@ -34,7 +34,7 @@ describe('a page', () => {
   it.each([
     ['txt', true],
     ['html', false],
-  ])('with films has lost them, as %s: %s', async (output, isLost) => {
+  ])('loses films with a warning, as %s: %s', async (output, isLost) => {
     const { warning } = await converted(
       'a.html',
       '<p>a</p><video src="a.mp4"></video><AUDIO controls></AUDIO>',
@@ -45,19 +45,19 @@ describe('a page', () => {
     );
   });
 
-  it.each(['txt', 'docx', 'pdf'])('has no text that it hides, and names it, as %s', async (output) => {
+  it.each(['txt', 'docx', 'pdf'])('loses hidden text with a warning, as %s', async (output) => {
     const html = '<style>.no{display:none}</style><p>Shown</p><p class="no">Gone <b>away</b></p>';
     const { text, warning } = await converted('a.html', html, output);
     if (output !== 'docx') expect(text).toMatch(/^Shown( 1)?$/);
     expect(warning['HIDDEN_TEXT_LOST']).toMatch(/^Left out, because it is hidden: 2 word\(s\) \(GONE, AWAY\)\./);
   });
 
-  it('within Markdown does too', async () =>
+  it('embedded in Markdown keeps text around its main element too', async () =>
     expect((await converted('a.md', around('main'))).text).toBe('Company Thanks Account'));
 });
 
 describe('a book', () => {
-  it('with a film and a damaged picture is told once of each', async () => {
+  it('gives one warning each for a film and a damaged picture', async () => {
     const spine = '<spine><itemref idref="a"/></spine></package>';
     const manifest =
       '<manifest><item id="a" href="a.xhtml" media-type="application/xhtml+xml"/><item id="v" href="v.mp4" media-type="video/mp4"/><item id="p" href="p.png" media-type="image/png"/></manifest>';
@@ -84,7 +84,7 @@ describe('a book', () => {
     `<item id="${id}" href="${id}.xhtml" media-type="application/xhtml+xml"${more}/>`;
   const page = (body: string) => `<html xmlns="http://www.w3.org/1999/xhtml"><body>${body}</body></html>`;
 
-  it('keeps its title page, pages beside its order of reading, those of HTML and drawings, those in place of others, and all of a page with its notes', async () => {
+  it('keeps its title page, non-linear pages, HTML and SVG pages, fallback pages, and notes', async () => {
     const files = {
       mimetype: 'application/epub+zip',
       'META-INF/container.xml':
@@ -117,7 +117,7 @@ it.each([
     '<article><!-- aside --><title>Kept</title><para>Caf&eacute; <![CDATA[a<b]]></para><informalequation><math><mi>x</mi></math></informalequation>$</article>',
     '<procedure><title>First second</title><step><para>Kept</para></step></procedure>',
   ],
-])('of %s, what pandoc does not know is named, and nothing else', async (name, document, unknown) => {
+])('names exactly the text of %s that pandoc cannot read', async (name, document, unknown) => {
   const lost = { TEXT_LOST: 'Not in the result: 2 word(s) (FIRST, SECOND) of the document.' };
   for (const output of ['html', 'docx', 'pdf', 'txt']) {
     expect([output, (await converted(name, document.replace('$', unknown), output)).warning]).toEqual([output, lost]);
@@ -125,10 +125,10 @@ it.each([
   }
 });
 
-describe('a page of a wiki', () => {
+describe('a wiki page', () => {
   const page = 'Born {{Birth date|1900}} {{clear}} in<ref>{{Cite web|title=Town}}</ref>\n\n{{Quote\n|text=Words}}\n';
 
-  it.each(['html', 'docx', 'pdf', 'pptx', 'txt'])('has lost what templates say, as %s', async (output) => {
+  it.each(['html', 'docx', 'pdf', 'pptx', 'txt'])('loses its templates with a warning, as %s', async (output) => {
     expect((await converted('a.mediawiki', page, output)).warning).toEqual({
       TEMPLATES_LOST: expect.stringMatching(
         /^3 template\(s\) of a wiki .*: \{\{(Birth date|Cite web|Quote)\}\}(, \{\{.*?\}\}){2}\./,
@@ -136,7 +136,7 @@ describe('a page of a wiki', () => {
     });
   });
 
-  it('keeps them where they may stand', async () => {
+  it('keeps its templates in formats that support them', async () => {
     for (const output of ['wiki', 'md-pandoc']) {
       const { text, warning } = await converted('a.mediawiki', page, output);
       expect({ text, warning }).toEqual({
@@ -165,7 +165,7 @@ describe('a Word document', () => {
     `<w:r><w:ruby><w:rubyPr/><w:rt>${reading}</w:rt><w:rubyBase>${run('base')}</w:rubyBase></w:ruby></w:r>`;
   const twice = `<w:r><mc:AlternateContent><mc:Choice Requires="wps"/><mc:Fallback><w:pict><v:shape><v:textpath string="again"/></v:shape></w:pict></mc:Fallback></mc:AlternateContent></w:r>`;
 
-  it('keeps WordArt, the text of buttons and readings above the text', async () => {
+  it('keeps WordArt, button texts and ruby text', async () => {
     const body = [
       para(run('a ') + art('A &amp; B') + run(' c')),
       para(field(' MACROBUTTON NoMacro [Click', ' here] ') + run(' ') + field(' PAGE ')),
@@ -178,7 +178,7 @@ describe('a Word document', () => {
     });
   });
 
-  it('keeps text beside a picture, a shape or a note of the same run', async () => {
+  it('keeps text next to a picture, a shape or a note in the same run', async () => {
     const picture = (id: number) =>
       `<w:drawing><wp:inline><wp:extent cx="9525" cy="9525"/><wp:docPr id="${id}" name="a" descr="picture"/><a:graphic><a:graphicData uri="http://schemas.openxmlformats.org/drawingml/2006/picture"><pic:pic><pic:blipFill><a:blip r:embed="p"/></pic:blipFill></pic:pic></a:graphicData></a:graphic></wp:inline></w:drawing>`;
     const text = (word: string) => `<w:t>${word}</w:t>`;
@@ -203,28 +203,28 @@ describe('a Word document', () => {
   });
 });
 
-it('words of Word stand apart where a line or a tab of another kind is between them', async () => {
+it('separates words of Word that only a carriage return or an alignment tab divides', async () => {
   const file = docx(
     '<w:p><w:r><w:t>Before</w:t><w:cr/><w:t>line</w:t><w:ptab w:alignment="right"/><w:t>tab</w:t></w:r></w:p>',
   );
   expect((await converted('a.docx', file)).text).toBe('Before line tab');
 });
 
-it('RTF is read whose styles are based on themselves, or on each other', async () => {
+it('reads RTF with circular style definitions', async () => {
   const styles = String.raw`{\stylesheet{\s0\sbasedon0 Normal;}{\s1\sbasedon2 One;}{\s2\sbasedon1 Two;}}`;
   expect((await converted('a.rtf', String.raw`{\rtf1${styles}\pard\plain\s0 Kept\par\pard\s1 Also\par}`)).text).toBe(
     'Kept Also',
   );
 });
 
-it('RTF by LibreOffice, whose texts are all of style 0, does not look as its last style of letters does', async () => {
+it('does not apply the last character style to RTF from LibreOffice', async () => {
   const styles = String.raw`{\stylesheet{\s0\snext0 Normal;}{\*\cs7\snext7\loch\super\b Footnote Anchor;}}`;
   const rtf = String.raw`{\rtf1${styles}\pard\plain \s0 Kept {\b bold}\par}`;
   const { bytes } = await running.client.convertToBytes({ name: 'a.rtf', data: rtf }, 'md');
   expect(bytes.toString()).toBe('Kept **bold**\n');
 });
 
-it('lists of RTF have their numbers behind other text, and behind lists within them', async () => {
+it('numbers RTF lists correctly after other text and after nested lists', async () => {
   const level = (format: number) => String.raw`{\listlevel\levelnfc${format}\levelstartat1{\leveltext\'02\'00.;}}`;
   const list = String.raw`{\*\listtable{\list${level(0)}${level(4)}\listid1}}{\*\listoverridetable{\listoverride\listid1\ls1}}`;
   const item = (number: string, of: string, text: string) =>
@@ -239,14 +239,14 @@ it('lists of RTF have their numbers behind other text, and behind lists within t
 it.each([
   ['of facts', ':Author: Jo\n:Status: Draft\n', 'Author Jo Status Draft'],
   ['of terms', '1.0\n    First\n0.9\n    Second\n', '1.0 First 0.9 Second'],
-])('reStructuredText keeps a list %s below its title, or without one', async (_which, list, text) => {
+])('reStructuredText keeps a list %s below its title, or without a title', async (_which, list, text) => {
   const read = await converted('a.rst', `Title\n=====\n\n${list}\nPart\n----\n\nEnd\n`);
   expect(read).toEqual({ text: `Title ${text} Part End`, warning: {} });
   expect((await converted('a.rst', `${list}\nEnd\n`)).text).toBe(`${text} End`);
 });
 
 it.each(['paragraph', 'page'])(
-  'captions of pictures are text of an OpenDocument text, in a box at a %s',
+  'keeps captions of pictures of an OpenDocument text, in a box anchored to a %s',
   async (anchor) => {
     const picture = '<draw:frame draw:name="p"><draw:image xlink:href="Pictures/a.png"/></draw:frame>';
     const lines = `<text:p>${picture}Figure <text:sequence>1</text:sequence>: Captioned</text:p><text:p>Source</text:p>`;
@@ -258,7 +258,7 @@ it.each(['paragraph', 'page'])(
   },
 );
 
-it('text and pictures of shapes that are a group on a slide are kept', async () => {
+it('keeps text and pictures of grouped shapes on a slide', async () => {
   const picture =
     '<p:pic><p:nvPicPr><p:cNvPr id="7" name="a" descr="pictured"/><p:cNvPicPr/><p:nvPr/></p:nvPicPr><p:blipFill><a:blip r:embed="h0"/></p:blipFill><p:spPr/></p:pic>';
   const group = (shapes: string) =>
@@ -272,13 +272,13 @@ it('text and pictures of shapes that are a group on a slide are kept', async () 
   expect(warning).not.toHaveProperty('TEXT_LOST');
 });
 
-it('a result without text is an empty line, with a warning, and not a file of no bytes', async () => {
+it('writes an empty line with a warning instead of an empty file if nothing is left', async () => {
   const { bytes, warning } = await running.client.convertToBytes({ name: 'a.html', data: '<p></p>' }, 'txt');
   expect(bytes.toString()).toBe('\n');
   expect(warning['NO_TEXT']).toMatch(/^Nothing in the file can be in a result of this format/);
 });
 
-it('notes of RTF are there also as LibreOffice writes them', async () => {
+it('keeps RTF notes written by LibreOffice', async () => {
   const note = String.raw`{\super \chftn{\*\footnote\ftnalt \chftn\pard{\loch\tab Noted}}}`;
   expect(await converted('a.rtf', String.raw`{\rtf1 Kept${note}\par}`)).toEqual({
     text: 'Kept[1] [1] Noted',
@@ -286,7 +286,7 @@ it('notes of RTF are there also as LibreOffice writes them', async () => {
   });
 });
 
-it('pictures in headers of OpenDocument and RTF are named', async () => {
+it('names pictures in headers of OpenDocument and RTF', async () => {
   const warning = { HEADERS_LOST: 'Headers and footers are not in the result: 1 picture(s).' };
   const styles =
     '<office:master-styles><style:master-page style:name="Standard" style:page-layout-name="p"><style:header><text:p><draw:frame draw:name="a"><draw:image/><draw:image/></draw:frame></text:p></style:header></style:master-page></office:master-styles>';
@@ -298,7 +298,7 @@ it('pictures in headers of OpenDocument and RTF are named', async () => {
   );
 });
 
-describe('pictures in SVG', () => {
+describe('SVG pictures', () => {
   const page = '<p>a</p><svg width="20" height="20" xmlns="http://www.w3.org/2000/svg"><text>b</text></svg>';
 
   it.each([
@@ -308,12 +308,12 @@ describe('pictures in SVG', () => {
     ],
     ['rtf', { IMAGES_LOST: expect.stringMatching(/^1 picture\(s\) .* can hold only PNG and JPEG\./) as string }],
     ['html', {}],
-  ])('are named where a file of the format shows them not everywhere, or nowhere: %s', async (output, warning) => {
+  ])('are reported if some or all programs cannot show them in the result: %s', async (output, warning) => {
     expect((await converted('a.html', page, output)).warning).toEqual(warning);
   });
 });
 
-it.each(['pdf', 'fb2'])('pictures of other kinds are in the %s as PNG, or named', async (output) => {
+it.each(['pdf', 'fb2'])('converts other pictures in %s to PNG, or names them', async (output) => {
   const picture = (kind: string, data: Buffer) =>
     `<p><img src="data:image/${kind};base64,${data.toString('base64')}"></p>`;
   const tiff = await sharp(tinyPng).tiff().toBuffer();
@@ -323,20 +323,23 @@ it.each(['pdf', 'fb2'])('pictures of other kinds are in the %s as PNG, or named'
   });
 });
 
-it.each(['html', 'epub', 'ipynb'])('pictures that no browser shows are in the %s as PNG, or named', async (output) => {
-  const frame = (name: string) =>
-    `<text:p><draw:frame svg:width="1cm" svg:height="1cm"><draw:image xlink:href="Pictures/${name}"/></draw:frame></text:p>`;
-  const more = { 'Pictures/a.tif': await sharp(tinyPng).tiff().toBuffer(), 'Pictures/b.emf': Buffer.alloc(80) };
-  const data = odf({ kind: 'text', body: frame('a.tif') + frame('b.emf'), more });
-  const { bytes, warning } = await running.client.convertToBytes({ name: 'a.odt', data }, output);
-  expect(warning).toEqual({ IMAGES_LOST: expect.stringMatching(/^1 picture\(s\) .*b\.emf/) as string });
-  expect(bytes.toString('latin1')).toMatch(
-    output === 'epub' ? /EPUB\/media\/\w+\.png/ : /data:image\/png|"image\/png"/,
-  );
-});
+it.each(['html', 'epub', 'ipynb'])(
+  'converts pictures that browsers cannot show to PNG in %s, or names them',
+  async (output) => {
+    const frame = (name: string) =>
+      `<text:p><draw:frame svg:width="1cm" svg:height="1cm"><draw:image xlink:href="Pictures/${name}"/></draw:frame></text:p>`;
+    const more = { 'Pictures/a.tif': await sharp(tinyPng).tiff().toBuffer(), 'Pictures/b.emf': Buffer.alloc(80) };
+    const data = odf({ kind: 'text', body: frame('a.tif') + frame('b.emf'), more });
+    const { bytes, warning } = await running.client.convertToBytes({ name: 'a.odt', data }, output);
+    expect(warning).toEqual({ IMAGES_LOST: expect.stringMatching(/^1 picture\(s\) .*b\.emf/) as string });
+    expect(bytes.toString('latin1')).toMatch(
+      output === 'epub' ? /EPUB\/media\/\w+\.png/ : /data:image\/png|"image\/png"/,
+    );
+  },
+);
 
 it.each(['txt', 'md-commonmark', 'wiki', 'rtf', 'html-slidy', 'ipynb', 'html', 'opml', 'xml-jats'])(
-  'what stands above a document is in its text as %s, where the format has no place for it',
+  'puts the metadata of a document into the text of %s, if the format has no place for it',
   async (output) => {
     const data =
       '---\ntitle: Titled\nsubtitle: Sub\nauthor: [Written, Two]\ndate: Dated\nabstract: |\n  Abstracted\n---\n\nBody\n';
@@ -347,7 +350,7 @@ it.each(['txt', 'md-commonmark', 'wiki', 'rtf', 'html-slidy', 'ipynb', 'html', '
 );
 
 it.each(['html', 'html-revealjs', 'rst', 'tex', 'tex-context'])(
-  'who wrote a document, and when, is shown in %s also where it has no title',
+  'shows author and date in %s even without a title',
   async (output) => {
     const data = '---\nauthor: Written\ndate: Dated\n---\n\nBody\n';
     const { bytes } = await running.client.convertToBytes({ name: 'a.md', data }, output, { input: 'md-pandoc' });
@@ -356,7 +359,7 @@ it.each(['html', 'html-revealjs', 'rst', 'tex', 'tex-context'])(
   },
 );
 
-it('tables and notes of several blocks are whole where the format has room for lines alone, or named', async () => {
+it('keeps tables and notes of several blocks in line-based formats, or names the loss', async () => {
   const table = (text: string) => `<table><tr><td>${text}</td></tr></table>`;
   const page = `<div><p>Text</p>${table('Divided')}</div>${table(`<p>First</p><ul><li>Listed</li></ul>${table('Inner')}`)}`;
   const words = (text: string) =>
@@ -382,7 +385,7 @@ it('tables and notes of several blocks are whole where the format has room for l
   }
 });
 
-it('an outline (opml) has the text before its first heading', async () => {
+it('keeps the text before the first heading in an outline (opml)', async () => {
   const { bytes, warning } = await running.client.convertToBytes(
     { name: 'a.html', data: '<p>First</p><h1>Head</h1>' },
     'opml',
@@ -391,7 +394,7 @@ it('an outline (opml) has the text before its first heading', async () => {
   expect(warning).toEqual({});
 });
 
-it('a link that Word has as a simple field stays one', async () => {
+it('keeps a link that is a simple field in Word', async () => {
   const link = `<w:fldSimple w:instr=" HYPERLINK &quot;https://example.org/a&quot; ">${run('There')}</w:fldSimple>`;
   expect((await converted('a.docx', docx(para(link)), 'md')).text).toBe('[There](https://example.org/a)');
 });

@@ -1,7 +1,7 @@
 import { engineNamesOfNpm } from '../../src/engines/engine';
 import { serviceOfAllTests, tinyPng } from '../support';
 
-/** A notebook shows what Jupyter shows, in formats that keep HTML and in those that do not. */
+/** A notebook shows what Jupyter shows, in formats with and without HTML. */
 
 const running = serviceOfAllTests({ conversionConcurrency: 1, engines: engineNamesOfNpm });
 
@@ -43,16 +43,16 @@ async function converted(data: string, output: string) {
   return { text: text.toString('utf8'), warning };
 }
 
-it.each(['html', 'md', 'txt', 'pdf'])('as %s', async (output) => {
+it.each(['html', 'md', 'txt', 'pdf'])('keeps its content as %s', async (output) => {
   const { text, warning } = await converted(notebook(cells), output);
-  // A formula of a page is letters with tags around them.
+  // A formula in HTML has tags around each letter.
   expect(seen.filter((word) => word !== 'Set' && !text.includes(word))).toEqual([]);
   expect(text).not.toContain('\u001b');
   const isText = output === 'txt' || output === 'md';
   expect(warning).toEqual(isText ? { IMAGES_LOST: expect.stringMatching(/^1 image/) as string } : {});
 });
 
-it('what only a browser draws is counted', async () => {
+it('counts outputs that only a browser can draw', async () => {
   const drawn = shows({ 'text/html': ['<div id="a"></div><script>draw()</script>'] });
   const film = shows({ 'text/html': '<video src="data:video/mp4;base64,"></video> Filmed' });
   const widget = shows({ 'application/vnd.jupyter.widget-view+json': {}, 'text/plain': 'Slider()' });
@@ -66,7 +66,7 @@ it('what only a browser draws is counted', async () => {
   });
 });
 
-it('one of an old kind is read as far as pandoc does, with a warning', async () => {
+it('reads an old notebook as far as pandoc can, with a warning', async () => {
   const outputs = [{ output_type: 'stream', stream: 'stdout', text: ['Streamed'] }];
   const old = [{ cell_type: 'code', language: 'python', metadata: {}, input: ['Typed'], outputs, collapsed: false }];
   const data = JSON.stringify({ worksheets: [{ cells: old }], metadata: {}, nbformat: 3, nbformat_minor: 0 });
@@ -75,7 +75,7 @@ it('one of an old kind is read as far as pandoc does, with a warning', async () 
   expect(warning).toEqual({ OUTPUTS_LOST: expect.stringMatching(/before 2015\. Save it/) as string });
 });
 
-it('a formula that stands in the text is one', async () => {
+it('recognizes formulas in text', async () => {
   const source = [
     'Text\n',
     '\n',

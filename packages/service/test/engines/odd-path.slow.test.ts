@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { promisify } from 'node:util';
 
-/** The variable PATH is that of whoever started the service, and decides nothing. */
+/** The PATH of the process that started the service has no influence. */
 
 async function found(searchPath: string): Promise<unknown> {
   const compiled = JSON.stringify(path.resolve(__dirname, '../../dist/engines'));
@@ -17,7 +17,7 @@ async function found(searchPath: string): Promise<unknown> {
   return JSON.parse((await promisify(execFile)(process.execPath, ['-e', script], { env })).stdout);
 }
 
-it('conversions are shut in, and programs tell their version, when PATH names no folder with programs', async () => {
+it('finds the confinement and the versions of programs even if PATH is useless', async () => {
   const [odd, usual] = await Promise.all([found('/nonexistent'), found('/usr/local/bin:/usr/bin:/bin')]);
   expect(odd).toEqual(usual);
 });

@@ -1,6 +1,6 @@
 import { zip, zipEntry } from './archives';
 
-/** OpenDocument files written by hand. */
+/** Handwritten OpenDocument files. */
 
 const namespaces = [
   'office urn:oasis:names:tc:opendocument:xmlns:office:1.0',
@@ -21,15 +21,14 @@ const namespaces = [
 
 interface OdfSource {
   kind: 'text' | 'spreadsheet' | 'presentation';
-  /** What stands in the body. */
   body: string;
-  /** Styles of the content, and scripts before them. */
+  /** Styles of the content. */
   automaticStyles?: string;
   scripts?: string;
-  /** Master pages with their layouts: `styles.xml` but for its root. */
+  /** Master pages and their layouts: the content of `styles.xml` without its root. */
   styles?: string;
   doctype?: string;
-  /** A bar chart of these values in the folder `chart`, for `chartFrame()`. */
+  /** The values of a bar chart in the folder `chart`, for `chartFrame()`. */
   chart?: readonly number[];
   more?: Readonly<Record<string, string | Buffer>>;
 }

@@ -4,12 +4,12 @@ import { docx, para, run } from './docx';
 import { odf } from './odf';
 import { xlsx } from './xlsx';
 
-/** Files as LibreOffice opens them. */
+/** Changes to files before LibreOffice opens them. */
 
 const by = 'w:id="1" w:author="a"';
 const deleted = (text: string) => `<w:del ${by}><w:r><w:delText>${text}</w:delText></w:r></w:del>`;
 
-describe('changes that were tracked are accepted where a document is printed', () => {
+describe('tracked changes are accepted for printing', () => {
   const textOf = (file: Buffer, part: string) => textOfPart(file, part).replace(/<[^<>]*>/g, '');
 
   it.each([
@@ -19,7 +19,7 @@ describe('changes that were tracked are accepted where a document is printed', (
     ['text that was moved away', `<w:moveFrom ${by}>${run('gone')}</w:moveFrom>${run('Kept')}`, 'Kept'],
     ['a deleted box', `<w:del ${by}>${run('gone')}<w:txbxContent>${deleted('too')}</w:txbxContent></w:del>`, ''],
     ['a deleted end of a paragraph', `<w:rPr><w:del ${by}/></w:rPr>${run('Kept')}`, 'Kept'],
-  ])('of Word: %s', (_title, content, text) => {
+  ])('in Word: %s', (_title, content, text) => {
     const file = docx(para(content), { settings: '<w:zoom/>' });
     expect(textOf(readableOffice('docx', 'pdf', file), 'word/document.xml')).toBe(text);
     expect(textOfPart(readableOffice('docx', 'pdf', file), 'word/settings.xml')).toMatch(
@@ -28,7 +28,7 @@ describe('changes that were tracked are accepted where a document is printed', (
     expect(readableOffice('docx', 'odt', file)).toBe(file);
   });
 
-  it('of OpenDocument', () => {
+  it('in OpenDocument', () => {
     const changes = `<text:tracked-changes><text:changed-region text:id="c"><text:deletion><text:p>gone</text:p></text:deletion></text:changed-region></text:tracked-changes>`;
     const body = `<text:p>Kept<text:change text:change-id="c"/><text:change-start text:change-id="d"/>New<text:change-end text:change-id="d"/></text:p>`;
     const file = odf({ kind: 'text', body: changes + body });
@@ -37,13 +37,13 @@ describe('changes that were tracked are accepted where a document is printed', (
     expect(textOf(readableOffice('odt', 'pdf', without), 'content.xml')).toBe('KeptNew');
   });
 
-  it('and a document without any is left as it is', () => {
+  it('without any, the document stays unchanged', () => {
     const file = docx(para('Kept'), { settings: '<w:trackRevisions/>' });
     expect(readableOffice('docx', 'pdf', file)).toBe(file);
   });
 });
 
-it('TRUE and FALSE have a format where a spreadsheet is printed, beside all that their cells had', () => {
+it('gives TRUE and FALSE a format for printing, in addition to the format of the cell', () => {
   const rows =
     '<row r="1"><c r="A1" t="b"><v>1</v></c><c r="B1" s="1" t="b"><f>A1</f><v>1</v></c><c r="C1"><v>1</v></c></row>';
   const book = xlsx([{ rows }], { formats: ['0.00'], after: '<calcPr calcMode="manual"/>' });
@@ -58,7 +58,7 @@ it('TRUE and FALSE have a format where a spreadsheet is printed, beside all that
   expect(textOfPart(readableOffice('xlsx', 'xls', book), 'xl/worksheets/sheet1.xml')).toContain(rows);
 });
 
-it('a chart that is a whole sheet of a spreadsheet gets a size', () => {
+it('gives a size to a chart that is a whole sheet', () => {
   const drawing = (name: string, size: string) =>
     `<xdr:${name}><xdr:pos x="0" y="0"/><xdr:ext ${size}/><xdr:graphicFrame><a:ext cx="0" cy="0"/></xdr:graphicFrame></xdr:${name}>`;
   const more = {

@@ -3,7 +3,7 @@ import { tinyPng } from '../support';
 import { openXml, relation, zip, zipEntry } from './archives';
 import { frame, odf } from './odf';
 
-/** Pictures that a document names and does not hold, or holds damaged, which every reader passes over in silence. */
+/** Pictures that a document names but lacks, or contains damaged; every reader skips them silently. */
 
 const type = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships/image';
 const outside = `<Relationship Id="o" Type="${type}" Target="https://pictures.example/a.png" TargetMode="External"/>`;
@@ -14,7 +14,7 @@ const linked = (name: string) => ({
   RESOURCE_NOT_FOUND: expect.stringContaining(`only the file itself is uploaded: ${name}. `) as string,
 });
 
-/** A Word document with these pictures (`<a:blip>`), and these files beside it. */
+/** A Word document with these pictures (`<a:blip>`) and media files. */
 function word(blips: string, media: Readonly<Record<string, Buffer>>): Buffer {
   const relations = [
     ...[relation('a', 'image', 'media/a.png'), relation('b', 'image', '/word/media/b.jpg'), outside],
@@ -62,9 +62,10 @@ it.each([
   expect(describeBrokenPictures(odf({ kind: 'text', body: frame(href), more }))).toEqual(warnings);
 });
 
-it('what is no archive has none', () => expect(describeBrokenPictures(Buffer.from('# A text'))).toEqual({}));
+it('finds nothing in a file that is no archive', () =>
+  expect(describeBrokenPictures(Buffer.from('# A text'))).toEqual({}));
 
-it('films and sounds are counted that the result does not have', () => {
+it('counts films and sounds that the result lacks', () => {
   const slides = (...names: string[]) => zip(names.map((name) => zipEntry(name, Buffer.from('ftyp'))));
   const file = slides('ppt/media/a.mp4', 'ppt/media/b.WAV', 'ppt/media/c.png');
   const warning = (count: number) => ({

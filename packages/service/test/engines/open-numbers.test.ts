@@ -1,6 +1,6 @@
 import { openNumbers } from '../../src/engines/open-numbers';
 
-/** Numbers that an office program makes of an OpenDocument text, and that no text of its file has. */
+/** Numbers that an office program generates for an OpenDocument text, and that are not stored in the file. */
 
 const numbers = (level: number, more: string, format = '1') =>
   `text:level="${level}" style:num-format="${format}" ${more}/>`;
@@ -35,4 +35,4 @@ it.each([
     '<text:list/>' + list('fourth', item('', ' text:start-value="4"'), item()),
     [],
   ],
-])('are lost %s', (_title, body, lost) => expect(numbersOf(body)).toEqual(lost));
+])('numbers are lost %s', (_title, body, lost) => expect(numbersOf(body)).toEqual(lost));

@@ -2,7 +2,7 @@ import sharp from 'sharp';
 import { serviceOfAllTests, tinySvg } from '../support';
 import { filledForm } from './pdfs';
 
-/** Pictures, and the pages of PDFs: what is in them, and what a submit may say beside its formats. */
+/** Pictures and PDF pages, and the parameters of a conversion. */
 
 const { client } = serviceOfAllTests({ conversionConcurrency: 1 });
 
@@ -28,7 +28,7 @@ async function colorOf(picture: Buffer, page = 0): Promise<number[]> {
   return [...data];
 }
 
-/** Within what JPEG and antialiasing change. */
+/** Allows for JPEG compression and antialiasing. */
 const near = ([r, g, b]: number[], wanted: { r: number; g: number; b: number }): boolean =>
   [(r ?? 0) - wanted.r, (g ?? 0) - wanted.g, (b ?? 0) - wanted.b].every((off) => Math.abs(off) < 12);
 
@@ -36,7 +36,7 @@ const converted = async (name: string, data: string | Buffer, output: string, pa
   (await client.convertToBytes({ name, data }, output, parameters)).bytes;
 
 describe('a PDF of pictures', () => {
-  it('has a page for each, as large as the picture, and each comes back as it was', async () => {
+  it('has one page per picture, of the same size, and converts back to the same pictures', async () => {
     const pdf = await converted('two.tiff', await twoPages(), 'pdf');
     const back = await converted('two.pdf', pdf, 'tiff', { dpi: 96 });
     const { pages, width, pageHeight } = await sharp(back, { pages: -1 }).metadata();
@@ -44,21 +44,21 @@ describe('a PDF of pictures', () => {
     expect([near(await colorOf(back, 0), red), near(await colorOf(back, 1), blue)]).toEqual([true, true]);
   });
 
-  it('holds a JPEG bit by bit', async () => {
+  it('contains a JPEG byte by byte', async () => {
     const jpeg = await plain(red).jpeg().toBuffer();
     expect((await converted('photo.jpg', jpeg, 'pdf')).includes(jpeg.subarray(-200))).toBe(true);
   });
 
-  it('has the size of page and the margin that are asked for', async () => {
+  it('has the requested page size and margin', async () => {
     const pdf = await converted('logo.svg', tinySvg, 'pdf', { page_size: 'a5', margin: 20 });
-    // A5 lies on its side for a wide picture: 210 by 148 mm.
+    // A wide picture gets A5 in landscape: 210 by 148 mm.
     const page = await sharp(await converted('logo.pdf', pdf, 'png', { dpi: 72 })).metadata();
     expect([page.width, page.height]).toEqual([595, 419]);
   });
 });
 
 describe('pages of a PDF', () => {
-  it('are chosen, and are as sharp or as wide as is asked for', async () => {
+  it('can be selected, with the requested resolution or width', async () => {
     const pdf = await converted('two.tiff', await twoPages(), 'pdf');
     const first = await client.convertToBytes({ name: 'two.pdf', data: pdf }, 'png');
     expect(near(await colorOf(first.bytes), red)).toBe(true);
@@ -68,7 +68,7 @@ describe('pages of a PDF', () => {
     expect([(await sharp(second.bytes).metadata()).width, second.warning]).toEqual([50, {}]);
   });
 
-  it('that are not there fail', async () => {
+  it('that do not exist fail the conversion', async () => {
     const pdf = await converted('logo.svg', tinySvg, 'pdf');
     expect((await client.convert({ name: 'logo.pdf', data: pdf }, 'png', { pages: '2-9' })).error).toMatchObject({
       code: 'FAILED_CONVERT',
@@ -76,7 +76,7 @@ describe('pages of a PDF', () => {
     });
   });
 
-  it('give their text; those without any are warned of', async () => {
+  it('give their text, with a warning if there is none', async () => {
     const text = await converted(
       'a.md',
       '---\ntitle: T *it*\nkeywords: [a, b]\nauthor: [Ann, "Bo \\"B\\""]\n---\n\nGrüße an alle.',
@@ -88,7 +88,7 @@ describe('pages of a PDF', () => {
     expect(warning['NO_TEXT']).toMatch(/^1 of 1 page/);
   });
 
-  it('of more pixels than memory allows are refused, before they are drawn', async () => {
+  it('with too many pixels for the memory are refused before they are drawn', async () => {
     const pdf = await converted(
       'wide.svg',
       tinySvg.replace('width="40" height="20"', 'width="8000" height="8000"'),
@@ -100,16 +100,16 @@ describe('pages of a PDF', () => {
     });
   });
 
-  it('of what is no PDF, or needs a password, fail with one clear line', async () =>
+  it('of a file that is no PDF fail with one clear line', async () =>
     expect((await client.convert({ name: 'a.pdf', data: 'hello' }, 'png')).error).toMatchObject({
       code: 'FAILED_CONVERT',
       message: expect.stringMatching(/^The file is not a PDF/) as string,
     }));
 });
 
-describe('what was filled into a form, typed or stamped on a page', () => {
+describe('text filled into a form, typed or stamped on a page', () => {
   it.each([true, false])(
-    'is in its text, and what no text shows is told (pictures of its own: %s)',
+    'is part of the text; ticked boxes give a warning (with appearance streams: %s)',
     async (appearances) => {
       const { bytes, warning } = await client.convertToBytes(
         { name: 'form.pdf', data: filledForm({ appearances }) },
@@ -120,7 +120,7 @@ describe('what was filled into a form, typed or stamped on a page', () => {
     },
   );
 
-  it.each(['png', 'jpg', 'tiff'])('is drawn on its picture: %s', async (format) => {
+  it.each(['png', 'jpg', 'tiff'])('is drawn in the picture: %s', async (format) => {
     const picture = sharp(await converted('form.pdf', filledForm(), format, { dpi: 72 }));
     const darkest = async (left: number, top: number, width: number, height: number) => {
       const { channels } = await sharp(
@@ -128,21 +128,21 @@ describe('what was filled into a form, typed or stamped on a page', () => {
       ).stats();
       return channels.slice(0, 3).map(({ min }) => min);
     };
-    // The name, the tick, and the white of red below the stamp.
+    // The name, the tick, and the text of the red stamp.
     expect(Math.max(...(await darkest(100, 80, 200, 20)))).toBeLessThan(100);
     expect(Math.max(...(await darkest(105, 145, 10, 10)))).toBeLessThan(100);
     expect(near(await darkest(250, 265, 40, 30), { r: 255, g: 0, b: 0 })).toBe(true);
   });
 });
 
-describe('a PDF that is to become a PDF', () => {
-  it('is copied bit by bit, and said to be one', async () => {
+describe('a PDF converted to PDF', () => {
+  it('is copied byte by byte, with a warning', async () => {
     const pdf = await converted('a.md', 'Some text', 'pdf');
     const { bytes, warning } = await client.convertToBytes({ name: 'a.pdf', data: pdf }, 'pdf');
     expect([bytes.equals(pdf), Object.keys(warning)]).toEqual([true, ['ALREADY_PDF']]);
   });
 
-  it('without text says what would read it', async () => {
+  it('without text gives a warning that suggests OCR', async () => {
     const { warning } = await client.convertToBytes(
       { name: 'a.pdf', data: await converted('a.svg', tinySvg, 'pdf') },
       'pdf',
@@ -150,7 +150,7 @@ describe('a PDF that is to become a PDF', () => {
     expect(warning).toEqual({ NO_TEXT: expect.stringMatching(/^1 of 1 page\(s\) hold no text/) as string });
   });
 
-  it('gives the pages that are asked for, with their text and what was filled in', async () => {
+  it('keeps only the requested pages, with their text and form values', async () => {
     const long = await converted('a.html', `<p>First ${'word '.repeat(2_000)}</p><h1>Last</h1>`, 'pdf');
     const text = (await converted('a.pdf', await converted('a.pdf', long, 'pdf', { pages: '2-99' }), 'txt')).toString();
     expect([text.includes('First'), text.includes('Last')]).toEqual([false, true]);
@@ -162,8 +162,8 @@ describe('a PDF that is to become a PDF', () => {
   });
 });
 
-describe('parameters of a submit', () => {
-  it('are refused where the conversion takes no such parameter, with those that it takes', async () => {
+describe('parameters of a conversion', () => {
+  it('are refused if the conversion does not support them, and the message lists those it supports', async () => {
     expect((await client.convert({ name: 'logo.svg', data: tinySvg }, 'png', { quality: 9 })).error).toEqual({
       code: 'INVALID_PARAMETER',
       message: 'The parameter quality is invalid: svg to png takes width.',
@@ -172,7 +172,7 @@ describe('parameters of a submit', () => {
     expect(none.error.message).toMatch(/md to html takes none\.$/);
   });
 
-  it('say how much a picture may lose, and how wide it is', async () => {
+  it('set the quality and the width of a picture', async () => {
     const noise = Buffer.from(Array.from({ length: 200 * 200 * 3 }, (_, index) => (index * 7919) % 251));
     const png = await sharp(noise, { raw: { width: 200, height: 200, channels: 3 } })
       .png()
@@ -184,7 +184,7 @@ describe('parameters of a submit', () => {
     expect((await sharp(good).metadata()).width).toBe(100);
   });
 
-  it('give a document its paper and its margin', async () => {
+  it('set the paper size and the margin of a document', async () => {
     const letter = await converted('a.md', '# A', 'pdf', { page_size: 'letter', margin: 50 });
     const page = sharp(await converted('a.pdf', letter, 'png', { dpi: 72 }));
     const { width, height } = await page.metadata();

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import path from 'node:path';
 
-/** In a process of its own, as engines run: jest loads no ES modules. */
+/** Runs in a child process, like an engine, because jest cannot load ES modules. */
 const program = `
 const { loadPandoc } = require(${JSON.stringify(path.resolve(__dirname, '../../dist/engines/pandoc-start.js'))});
 const { instantiate } = WebAssembly;
@@ -20,7 +20,7 @@ WebAssembly.instantiate = async (...given) => {
   console.log(JSON.stringify({ html: await files.out.text(), mebibytes: memory.buffer.byteLength / 1024 / 1024 }));
 })();`;
 
-test('pandoc begins with a memory whose growth V8 does not take for memory pressure', () => {
+test('starts pandoc with memory whose growth V8 does not treat as memory pressure', () => {
   const said = execFileSync(process.execPath, ['-e', program], { encoding: 'utf8' });
   const { html, mebibytes } = JSON.parse(said) as { html: string; mebibytes: number };
   expect(html).toBe('<p><em>word</em></p>\n');

@@ -11,8 +11,8 @@ function prepare(blocks: unknown[], { meta = {}, ...options }: { meta?: object }
   return { ...prepared, document: JSON.parse(prepared.json) as { meta: object; blocks: unknown[] } };
 }
 
-describe('a document on its way to PDF', () => {
-  it('loses raw blocks and raw text of every format', () => {
+describe('a document prepared for PDF', () => {
+  it('loses raw blocks and raw inlines of every format', () => {
     const { json } = prepare([
       { t: 'RawBlock', c: ['typst', '#panic()'] },
       { t: 'Para', c: [{ t: 'RawInline', c: ['typst', '#panic()'] }] },
@@ -20,7 +20,7 @@ describe('a document on its way to PDF', () => {
     expect(json).not.toContain('panic');
   });
 
-  it('shows title, authors and date above its text, hands on what it says of itself as plain text, and no other metadata', () => {
+  it('shows title, authors and date above its text, passes metadata on as plain text, and drops the rest', () => {
     const string = (value: string) => ({ t: 'MetaString', c: value });
     const { json, document, properties } = prepare([{ t: 'Para', c: text }], {
       meta: {
@@ -42,7 +42,7 @@ describe('a document on its way to PDF', () => {
     expect(prepare([], { meta: { lang: string('en", x: read("/")') } }).properties.lang).toBe('en');
   });
 
-  it('keeps of attributes only plain sizes and harmless classes', () => {
+  it('keeps only plain sizes and harmless classes of attributes', () => {
     const attributes = [
       'a b',
       ['c++', 'x```#panic()'],
@@ -56,7 +56,7 @@ describe('a document on its way to PDF', () => {
     expect(document.blocks).toEqual([{ t: 'CodeBlock', c: [['', ['c++'], [['width', '50%']]], 'code'] }]);
   });
 
-  it('keeps a link within the document only when its target exists, and each identifier once', () => {
+  it('keeps an internal link only if its target exists, and each identifier only once', () => {
     const header = { t: 'Header', c: [1, ['here', [], []], text] };
     const link = (target: string) => ({ t: 'Link', c: [noAttributes, text, [target, '']] });
     const { document } = prepare([header, header, { t: 'Para', c: [link('#here'), link('#gone'), link('')] }]);
@@ -68,12 +68,12 @@ describe('a document on its way to PDF', () => {
     ]);
   });
 
-  it('shows the text of a citation, whose bibliography it does not have', () => {
+  it('shows the text of a citation without its bibliography', () => {
     const { document } = prepare([{ t: 'Para', c: [{ t: 'Cite', c: [[{ citationId: 'doe' }], text] }] }]);
     expect(document.blocks).toEqual([{ t: 'Para', c: [{ t: 'Span', c: [noAttributes, text] }] }]);
   });
 
-  it('loses rows without cells of their own, in every part of a table', () => {
+  it('loses rows without cells, in every part of a table', () => {
     const row = (...cells: string[]) => [noAttributes, cells];
     const table = (rows: unknown[]) => {
       const part = [noAttributes, rows];
@@ -83,7 +83,7 @@ describe('a document on its way to PDF', () => {
     expect(document.blocks).toEqual([table([row('a'), row('b')]), table([])]);
   });
 
-  it('maps images that it contains, and names those that it does not', () => {
+  it('maps the images it contains, and names those it lacks', () => {
     const image = (source: string) => ({ t: 'Image', c: [noAttributes, text, [source, '']] });
     const sources = [
       'media/1',
@@ -100,7 +100,7 @@ describe('a document on its way to PDF', () => {
   });
 });
 
-describe('a table on its way to PDF', () => {
+describe('a table prepared for PDF', () => {
   const cell = (value: string) => [
     noAttributes,
     { t: 'AlignDefault' },
@@ -123,7 +123,7 @@ describe('a table on its way to PDF', () => {
     return c[2].map(([, width]) => width.c);
   };
 
-  it('that fits keeps the widths that typst finds', () => {
+  it('leaves its column widths to typst if it fits', () => {
     const { document } = prepare([
       table([
         ['a', 'b'],
@@ -138,7 +138,7 @@ describe('a table on its way to PDF', () => {
     ]);
   });
 
-  it('gives each column room for its longest word, and long lines what is left', () => {
+  it('gives each column room for its longest word, and the rest to long lines', () => {
     const { document } = prepare([
       table([
         ['id', 'text'],
@@ -151,7 +151,7 @@ describe('a table on its way to PDF', () => {
     expect(id + words).toBeLessThanOrEqual(1);
   });
 
-  it('with too many columns gets smaller letters, then a page on its side, then a larger one', () => {
+  it('with too many columns gets smaller letters, then a landscape page, then a larger one', () => {
     const many = (columns: number) =>
       table([Array.from({ length: columns }, (_, x) => `column-${x}`), Array.from({ length: columns }, () => '1')]);
     const small = prepare([many(9)]).document.blocks;
@@ -164,12 +164,12 @@ describe('a table on its way to PDF', () => {
     expect(Number(width)).toBeGreaterThan(842);
   });
 
-  it('within a list has its words broken rather than over each other', () => {
+  it('in a list breaks words instead of overprinting them', () => {
     const wide = table([Array.from({ length: 40 }, (_, x) => `column-${x}`)], 0);
     expect(JSON.stringify(prepare([{ t: 'BulletList', c: [[wide]] }]).document.blocks)).toContain('c\u200bo\u200bl');
   });
 
-  it('loses no row to a head that is too tall to be repeated', () => {
+  it('loses no row to a header that is too tall to repeat', () => {
     const { document } = prepare([
       table(
         Array.from({ length: 30 }, (_, y) => [`row ${y}`]),

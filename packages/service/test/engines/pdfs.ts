@@ -1,4 +1,4 @@
-/** A PDF of these objects, of which the first is object 1; one of them is its catalog. */
+/** A PDF of these objects, numbered from 1; object `catalog` is its catalog. */
 function pdfOf(objects: readonly string[], catalog: number): Buffer {
   let pdf = '%PDF-1.5\n';
   const places = objects.map((object, index) => {
@@ -10,7 +10,7 @@ function pdfOf(objects: readonly string[], catalog: number): Buffer {
   return Buffer.from(`${pdf}xref\n0 ${objects.length + 1}\n0000000000 65535 f \n${places.join('')}${end}`, 'latin1');
 }
 
-/** A form of one page that was filled in; `appearances`: each value has a picture of its own, as some programs write it. */
+/** A one-page form with values; `appearances`: each value has an appearance stream, as some programs write it. */
 export function filledForm({ appearances = true, text = 'Name:' } = {}): Buffer {
   const words = (size: number, value: string) => `BT /F1 ${size} Tf 2 6 Td (${value}) Tj ET`;
   const drawn = (size: string, content: string) =>
@@ -37,7 +37,7 @@ export function filledForm({ appearances = true, text = 'Name:' } = {}): Buffer 
   );
 }
 
-/** A page of text, and one that is nothing but a picture. */
+/** A page of text, and a page that is only a picture. */
 export function textAndScan(text: string, scan: { jpeg: Buffer; width: number; height: number }): Buffer {
   const words = `BT /F1 12 Tf 50 705 Td (${text}) Tj ET`;
   const page = (content: number) =>
@@ -60,14 +60,13 @@ export function textAndScan(text: string, scan: { jpeg: Buffer; width: number; h
 
 const word = (text: string, y: number) => `BT /F1 12 Tf 50 ${y} Td (${text}) Tj ET`;
 
-/** A page with a word, and others that nobody sees: below the page, and in a row that is too low for them. */
+/** A page with one visible word, a word below the page and a clipped word. */
 export const unseenText = (): Buffer =>
   pageOf(`${word('Seen', 705)} ${word('Below', -30)} q 50 600 200 1 re W n ${word('Clipped', 580)} Q`);
 
-/** A page with a line of text. */
 export const printed = (line: string): Buffer => pageOf(word(line, 705));
 
-/** A page of signs of which it does not say what letters they show, and of a line of text behind them. */
+/** A page of characters without a Unicode mapping, followed by a line of text. */
 export function unknownLetters(count: number, line: string): Buffer {
   const content = `BT /F2 12 Tf 50 705 Td <${'0000'.repeat(count)}> Tj /F1 12 Tf (${line}) Tj ET`;
   const objects = [
@@ -81,7 +80,7 @@ export function unknownLetters(count: number, line: string): Buffer {
 const letters =
   'begincmap 1 begincodespacerange <0000> <FFFF> endcodespacerange 1 beginbfchar <0001> <0041> endbfchar endcmap';
 
-/** A page with comments and files beside it, and links and typed text, which are none. */
+/** A page with comments and attachments, and with links and empty highlights, which are no comments. */
 export function commented(line: string): Buffer {
   const file = '<</Type/Filespec/F(a.txt)/EF<</F 6 0 R>>>>';
   const notes = [

@@ -3,8 +3,8 @@ import { serviceOfAllTests } from '../support';
 
 const running = serviceOfAllTests();
 
-it('a photo that a camera held upright is upright in every format, which may not tell how to turn it', async () => {
-  // Stored lying: a viewer turns it by a quarter, as orientation 6 says, so that red comes to the top.
+it('turns a portrait photo upright in every format, some of which cannot store an orientation', async () => {
+  // Stored in landscape: orientation 6 makes a viewer turn it by 90 degrees, which brings red to the top.
   const halves = [
     { input: { create: { width: 20, height: 20, channels: 3, background: 'red' } as const }, left: 0, top: 0 },
     { input: { create: { width: 20, height: 20, channels: 3, background: 'blue' } as const }, left: 20, top: 0 },
@@ -26,7 +26,7 @@ const scanned = (format: 'tiff' | 'jpeg' | 'png' | 'webp') =>
     .toBuffer();
 
 it.each(['tiff', 'jpeg', 'png', 'webp'] as const)(
-  'a scan keeps its size in print: from %s into each, and to a page',
+  'keeps the printed size of a scan: from %s to every format, and to a PDF page',
   async (format) => {
     const data = await scanned(format);
     const name = `scan.${format}`;
@@ -34,25 +34,25 @@ it.each(['tiff', 'jpeg', 'png', 'webp'] as const)(
       if (output.replace('jpg', 'jpeg') === format) continue;
       const { bytes } = await running.client.convertToBytes({ name, data }, output);
       const { density, exif } = await sharp(bytes).metadata();
-      // Of WebP and AVIF sharp does not read it; the PDF that is made of them shows it.
+      // sharp does not read the density of WebP and AVIF; their PDF shows it.
       if (exif === undefined || density !== undefined) expect([output, density]).toEqual([output, 150]);
       const { bytes: pdf } = await running.client.convertToBytes({ name: `again.${output}`, data: bytes }, 'pdf');
       const { bytes: page } = await running.client.convertToBytes({ name: 'page.pdf', data: pdf }, 'png', { dpi: 150 });
       const { width, height } = await sharp(page).metadata();
-      // Of a page in points, the last pixel is not sure.
+      // Page sizes are in points, so the last pixel may differ.
       expect([output, Math.abs(width - 124) <= 2, Math.abs(height - 175) <= 2]).toEqual([output, true, true]);
     }
   },
 );
 
-it('a scan that is made smaller keeps its size in print', async () => {
+it('keeps the printed size of a scan that is made smaller', async () => {
   const { bytes } = await running.client.convertToBytes({ name: 'a.png', data: await scanned('png') }, 'tiff', {
     width: 62,
   });
   expect(await sharp(bytes).metadata()).toMatchObject({ width: 62, density: 75 });
 });
 
-it('a photo keeps its colours, with their profile where it can be written, and what its camera says', async () => {
+it('keeps the colours of a photo, and its colour profile and camera data where the format can hold them', async () => {
   const data = await sharp({ create: { width: 8, height: 8, channels: 3, background: 'red' } })
     .withExif({ IFD0: { Copyright: 'nobody' }, IFD3: { GPSLatitudeRef: 'N' } })
     .withIccProfile('p3')
@@ -71,7 +71,7 @@ it('a photo keeps its colours, with their profile where it can be written, and w
   }
 });
 
-it('16 bits of each colour stay 16 where the format has them', async () => {
+it('keeps 16 bits per channel where the format supports them', async () => {
   const data = await sharp({ create: { width: 8, height: 8, channels: 3, background: '#808080' } })
     .toColourspace('rgb16')
     .png()
@@ -80,7 +80,7 @@ it('16 bits of each colour stay 16 where the format has them', async () => {
   expect(await sharp(bytes).metadata()).toMatchObject({ depth: 'ushort' });
 });
 
-it('pages of different sizes are a page each in a PDF, and no damage elsewhere', async () => {
+it('puts pages of different sizes into one PDF, and refuses other formats', async () => {
   const pages = { name: 'fax.tif', data: tiffOf([8, 4], [16, 4]) };
   for (const output of ['tiff', 'webp', 'gif']) {
     expect((await running.client.convert(pages, output)).error.message).toMatch(
@@ -91,7 +91,7 @@ it('pages of different sizes are a page each in a PDF, and no damage elsewhere',
   expect(bytes.toString('latin1').match(/\/Type\s*\/Page\b/g)).toHaveLength(2);
 });
 
-/** A TIFF of black pages, each an uncompressed strip. */
+/** A TIFF of black pages, each in one uncompressed strip. */
 function tiffOf(...sizes: readonly (readonly [width: number, height: number])[]): Buffer {
   const pieces = [Buffer.from('49492a0008000000', 'hex')];
   let at = 8;

@@ -1,15 +1,15 @@
 import { openXml, relation, zip } from './archives';
 
-/** PPTX files written by hand: slides with text alone. */
+/** Handwritten PPTX files: slides with text only. */
 
 const namespaces =
   'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main" xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"';
 interface Slide {
   shapes: readonly string[];
-  /** More of them (XML). */
+  /** Additional shapes (XML). */
   drawn?: string;
   notes?: string;
-  /** The first has the id `h0`. */
+  /** The ids count from `h0`. */
   links?: readonly string[];
   isHidden?: boolean;
 }
@@ -18,7 +18,7 @@ interface More {
   /** Shapes of the layout and the master of all slides (XML). */
   readonly layout?: string;
   readonly master?: string;
-  /** Attributes. */
+  /** Attributes of the layout. */
   readonly ofLayout?: string;
 }
 

@@ -13,7 +13,7 @@ import { withPrograms } from './with-packages';
 import { odf } from './odf';
 import { xlsx } from './xlsx';
 
-/** Programs of the machine, each where it is: Debian's libreoffice-writer-nogui and so on, ffmpeg, tesseract-ocr, chromium. */
+/** Programs of the machine, if installed: Debian's libreoffice-writer-nogui and so on, ffmpeg, tesseract-ocr, chromium. */
 
 const { client } = serviceOfAllTests({ conversionConcurrency: 1, engines: engineNames });
 
@@ -25,7 +25,7 @@ const textOf = async (pdf: Buffer): Promise<string> => (await converted('printed
 const report = '# Numbers\n\nWords of the report.\n\n| city | people |\n|---|---|\n| Ulm | 126329 |\n';
 
 withPrograms(['writer'], () => {
-  it('prints text documents, old ones too, and turns each into the others', async () => {
+  it('prints text documents, including old ones, and converts between them', async () => {
     const docx = await converted('report.md', report, 'docx');
     const doc = await converted('report.docx', docx, 'doc');
     expect(doc.subarray(0, 4).toString('hex')).toBe('d0cf11e0');
@@ -40,14 +40,14 @@ withPrograms(['writer'], () => {
     expect((await converted('report.doc', doc, 'txt')).toString()).toMatch(/Words of the report\./);
   });
 
-  it('prints one OpenDocument text after the other', async () => {
+  it('prints several OpenDocument texts in a row', async () => {
     const odt = await converted('report.docx', await converted('report.md', report, 'docx'), 'odt');
     for (let file = 1; file <= 3; file += 1) {
       expect(await textOf(await converted(`${file}.odt`, odt, 'pdf'))).toContain('Words of the report.');
     }
   });
 
-  it('prints the pages that are asked for', async () => {
+  it('prints the requested pages', async () => {
     const long = await converted(
       'long.md',
       Array.from({ length: 120 }, (_, line) => `Line ${line}.`).join('\n\n'),
@@ -58,7 +58,7 @@ withPrograms(['writer'], () => {
     expect(text).toContain('Line 40.');
   });
 
-  it('says in one line that a file is damaged', async () => {
+  it('reports a damaged file in one line', async () => {
     const { error } = await client.convert({ name: 'cut.doc', data: Buffer.from('d0cf11e0a1b11ae1', 'hex') }, 'pdf');
     expect(error.code).toBe('FAILED_CONVERT');
     expect(error.message).toMatch(/^LibreOffice could not convert the doc file to pdf; it may be damaged/);
@@ -85,7 +85,7 @@ withPrograms(['calc'], () => {
 });
 
 withPrograms(['calc'], () => {
-  it('keeps TRUE and FALSE of a spreadsheet, also of one that is calculated by hand', async () => {
+  it('keeps TRUE and FALSE of a spreadsheet, even with manual calculation', async () => {
     const rows = '<row r="1"><c r="A1" t="b"><v>1</v></c><c r="B1" t="b"><v>0</v></c></row>';
     for (const how of ['fullCalcOnLoad="1"', 'calcMode="manual"']) {
       const data = xlsx([{ rows }], { after: `<calcPr calcId="191029" ${how}/>` });
@@ -97,7 +97,7 @@ withPrograms(['calc'], () => {
     }
   });
 
-  it('prints dates, times and shares of an ODS spreadsheet of a library, which has no formats for them', async () => {
+  it('prints dates, times and percentages of an ODS spreadsheet that defines no formats for them', async () => {
     const cells = [
       'date" office:date-value="2024-03-05"',
       'date" table:style-name="bold" office:date-value="2023-01-02T10:11:12"',
@@ -125,7 +125,7 @@ withPrograms(['impress'], () => {
 });
 
 withPrograms(['writer'], () => {
-  it('starts once more when somebody kills it in the middle of a conversion, which succeeds', async () => {
+  it('starts again and succeeds if it is killed during a conversion', async () => {
     const data = await converted('report.md', report, 'docx');
     const converting = client.convert({ name: 'report.docx', data }, 'pdf');
     await until('it is killed', () => {
@@ -139,7 +139,7 @@ withPrograms(['writer'], () => {
 
 withPrograms(['writer', 'calc', 'impress', 'math'], () => {
   it.each(['writer', 'calc', 'impress', 'math'] as const)(
-    'the file that %s is known by comes with its own package',
+    'the file that identifies %s belongs to its own package',
     (name) => {
       const { beside } = programs[name];
       const file = path.join(path.dirname(findProgram(programs[name]) ?? ''), beside);
@@ -170,7 +170,7 @@ withPrograms(['ffmpeg'], () => {
     ['aac', /^\xff\xf1/],
     ['aiff', /^FORM/],
     ['wma', /^0&\xb2u/],
-  ])('turns sound into %s', async (output, start) => {
+  ])('converts sound to %s', async (output, start) => {
     expect((await converted('tone.wav', sound(), output)).toString('latin1')).toMatch(start);
   });
 
@@ -184,7 +184,7 @@ withPrograms(['ffmpeg'], () => {
     ['ts', /^G/],
     ['gif', /^GIF89a/],
     ['mp3', /^(ID3|\xff\xfb)/],
-  ])('turns a film into %s', async (output, start) => {
+  ])('converts a film to %s', async (output, start) => {
     expect((await converted('film.mp4', film(), output)).toString('latin1')).toMatch(start);
   });
 });
@@ -196,7 +196,7 @@ withPrograms(['tesseract'], () => {
   const scan = async (): Promise<Buffer> =>
     converted('page.pdf', await converted('page.md', words, 'pdf'), 'png', { dpi: 200 });
 
-  it('names the ticked boxes of a form, which its text does not show', async () => {
+  it('names the ticked boxes of a form, which the text lacks', async () => {
     const { warning } = await client.convertToBytes({ name: 'form.pdf', data: filledForm() }, 'txt');
     expect(warning).toEqual({ FORM_MARKS_LOST: expect.stringMatching(/^1 box\(es\) .*: agree\./) as string });
   });
@@ -214,7 +214,7 @@ withPrograms(['tesseract'], () => {
     }
   });
 
-  it('says of how many pages it has read nothing', async () => {
+  it('says on how many pages it found no text', async () => {
     const blank = await sharp({ create: { width: 200, height: 200, channels: 3, background: 'white' } })
       .png()
       .toBuffer();
@@ -227,12 +227,12 @@ withPrograms(['tesseract'], () => {
     }
   });
 
-  it('makes a PDF that can be searched, where its language is named', async () => {
+  it('makes a searchable PDF if a language is given', async () => {
     const searchable = await converted('scan.png', await scan(), 'pdf', { ocr_language: 'eng' });
     expect(await textOf(searchable)).toMatch(/quick brown fox/);
   });
 
-  it('reads the pages of a PDF that are pictures, and leaves those with text as they are', async () => {
+  it('reads only the scanned pages of a PDF, and keeps those with text', async () => {
     const { data: jpeg, info } = await sharp(await scan())
       .jpeg()
       .toBuffer({ resolveWithObject: true });
@@ -244,7 +244,7 @@ withPrograms(['tesseract'], () => {
     expect(warning).toEqual({});
   });
 
-  it('copies a PDF with text, and makes pictures of it only where a language is named, with what was filled in', async () => {
+  it('copies a PDF with text, unless a language is given: then its pages become pictures with text', async () => {
     const form = filledForm();
     const copy = await client.convertToBytes({ name: 'form.pdf', data: form }, 'pdf');
     expect([copy.bytes.equals(form), Object.keys(copy.warning)]).toEqual([true, ['ALREADY_PDF']]);
@@ -253,7 +253,7 @@ withPrograms(['tesseract'], () => {
     expect(read.warning['PAGES_ARE_PICTURES']).toMatch(/^1 page/);
   });
 
-  it('names the package of a language that is not here', async () => {
+  it('names the package of a missing language', async () => {
     expect(
       (await client.convert({ name: 'scan.png', data: await scan() }, 'txt', { ocr_language: 'tlh' })).error.message,
     ).toBe('Tesseract has no data for the language tlh here. Run: apt-get install tesseract-ocr-tlh');
@@ -261,7 +261,7 @@ withPrograms(['tesseract'], () => {
 });
 
 withPrograms(['chromium'], () => {
-  it('prints a page with its styles, on the paper and with the margin that are asked for', async () => {
+  it('prints a page with its styles, and with the requested paper size and margin', async () => {
     const data = '<style>body{background:#00f;margin:0}</style><p style="display:none">hidden</p>';
     const pdf = await converted('page.html', data, 'pdf', { page_size: 'letter', margin: 0 });
     const picture = sharp(await converted('page.pdf', pdf, 'png', { dpi: 72 }));
@@ -271,7 +271,7 @@ withPrograms(['chromium'], () => {
     expect([r, g, b]).toEqual([0, 0, 255]);
   });
 
-  it('prints pictures that are in the page, and warns of those that are not', async () => {
+  it('prints embedded pictures, and warns of others', async () => {
     const inside = `data:image/svg+xml;base64,${Buffer.from(tinySvg).toString('base64')}`;
     const data = `<p>Größe</p><img src="${inside}"><img src="chart.png"><img src="https://example.com/x.png">
       <link rel="stylesheet" href="print.css"><link rel="icon" href="icon.png"><p style="background: url('paper.jpg')"></p>`;
@@ -287,7 +287,7 @@ withPrograms(['chromium'], () => {
   it.each([
     ['html,body{height:100%;margin:0;overflow:hidden} main{height:100%;overflow-y:auto}', 'p'],
     ['main{height:6em;overflow:scroll}', 'div'],
-  ])('prints what a reader would have to scroll to: %s', async (style, tag) => {
+  ])('prints content that a reader would have to scroll to: %s', async (style, tag) => {
     const data = `<style>${style}</style><main>${lines(120)
       .map((line) => `<${tag}>${line}</${tag}>`)
       .join('')}</main>`;
@@ -296,7 +296,7 @@ withPrograms(['chromium'], () => {
     expect((await textOf(bytes)).match(/Orderline\d+/g)).toEqual(lines(120));
   });
 
-  it('scales a page down that is too wide, and names what is still not on the paper', async () => {
+  it('scales down a page that is too wide, and names what still does not fit', async () => {
     const table = (count: number) =>
       `<table><tr>${lines(count)
         .map((cell) => `<td style="min-width:7em">${cell}</td>`)
@@ -308,7 +308,7 @@ withPrograms(['chromium'], () => {
     expect(warning['TEXT_LOST']).toMatch(/^Not on the pages of the PDF: \d+ word\(s\) \(ORDERLINE\d+/);
   });
 
-  it('does not miss what is for programs that read aloud, nor what is not to be printed', async () => {
+  it('does not report screen reader text or text excluded from print as lost', async () => {
     const hidden = 'position:absolute;width:1px;height:1px;overflow:hidden;clip:rect(0 0 0 0)';
     const data = `<style>@media print{nav{display:none}}</style><nav>Menuword</nav><a style="${hidden}"><b>Skipword</b></a>
       <div style="position:absolute;left:-9999px;width:9em">Farword</div><p style="text-transform:uppercase">Shownword</p>`;

@@ -1,4 +1,3 @@
-/** What an engine is asked for, as a test needs it. */
 export const requestOf = (reader: string, writer: string) => ({
   route: { engine: 'libreoffice', reader, writer },
   inputPath: '',

@@ -2,7 +2,7 @@ import { withoutDeleted, withUnicodeLetters } from '../../src/engines/rtf-text';
 
 const fonts = String.raw`{\fonttbl{\f0\fnil\fcharset0 Arial;}{\f1\fcharset204 Arial;}{\f2\fcharset161 Arial;}{\f3\fcharset128 MS;}{\f4\fcharset2 Symbol;}{\f5\fcharset2 Wingdings;}}`;
 
-/** What it makes of the text of a document. */
+/** The text of a document after the conversion to Unicode. */
 function shown(text: string, { codePage = 1252 } = {}): string {
   const whole = withUnicodeLetters(String.raw`{\rtf1\ansi\ansicpg${codePage}\deff0${fonts}\uc1\b ${text}}`);
   return whole.slice(whole.indexOf(String.raw`\b `) + 3, -1);
@@ -14,16 +14,16 @@ it.each([
   ['of the font that a group ends with', String.raw`{\f1\'cf}\'e9`, String.raw`{\f1 П}\'e9`],
   ['of the usual font after \\plain', String.raw`\f1\'cf\plain\'e9`, String.raw`\f1 П\plain \'e9`],
   ['that pandoc reads as they are meant', String.raw`\f0 caf\'e9`, String.raw`\f0 caf\'e9`],
-  // Behind a letter in Unicode stands what older programs show in its place.
+  // A Unicode character is followed by its replacement for older programs.
   ['that stand for a letter in Unicode', String.raw`\f1\u1055\'cf\'f0`, String.raw`\f1 Пр`],
   ['that stand for one, several of them', String.raw`\f1\uc2\u1055\'cf\'cf\'f0`, String.raw`\f1 \uc2 Пр`],
   ['that are signs, and stand for one', String.raw`\u8217?s \u8217 ?5 {\u8217}? \u-10179?\u-8704?x`, '’s ’5 {’}? 😀x'],
   ['behind a control word', String.raw`\b0.\u123?\f1\'cf`, String.raw`\b0 .\{\f1 П`],
   ['of a font of signs', String.raw`\f4 a\'62\u-3997?\f0 a\f5\'fe\u-3842?`, String.raw`\f4 αβχ\f0 a\f5 🗹🗹`],
   ['behind a backslash', String.raw`\f1\\'cf`, String.raw`\f1 \\'cf`],
-])('bytes %s', (_which, text, expected) => expect(shown(text)).toBe(expected));
+])('decodes bytes %s', (_which, text, expected) => expect(shown(text)).toBe(expected));
 
-it('bytes are in the encoding of the document where the font has none', () => {
+it('decodes bytes in the encoding of the document if the font has none', () => {
   expect(shown(String.raw`\f0\'cf`, { codePage: 1251 })).toBe(String.raw`\f0 П`);
   expect(shown(String.raw`\f0\'cf`, { codePage: 4711 })).toBe(String.raw`\f0 \'cf`);
 });
@@ -44,4 +44,4 @@ it.each([
     String.raw`{\deleted {\*\shppict{\pngblip }}}`,
   ],
   ['and no other', String.raw`{\revised New}{\strike Struck}`, String.raw`{\revised New}{\strike Struck}`],
-])('text that was deleted is left out: %s', (_which, text, expected) => expect(withoutDeleted(text)).toBe(expected));
+])('drops deleted text %s', (_which, text, expected) => expect(withoutDeleted(text)).toBe(expected));

@@ -1,7 +1,7 @@
 import { readSeparatedValues, separatedValuesDocument, writeSeparatedValues } from '../../src/engines/separated-values';
 import { cellsOf } from './tables';
 
-/** How CSV and TSV are read: the rules alone, and without the engine. */
+/** Parsing of CSV and TSV without the engine. */
 
 function read(source: string, reader = 'csv') {
   const { json, warnings } = separatedValuesDocument(source, { reader, writer: 'docx' });
@@ -19,7 +19,7 @@ describe('the separator of a CSV file', () => {
     ['a semicolon', 'name;size\n"Köln; Bonn, Trier";1,5\n'],
     ['a tab', 'name\tsize\nKöln; Bonn, Trier\t1,5\n'],
     ['what a first line names', 'sep=;\nname;size\n"Köln; Bonn, Trier";1,5\n'],
-  ])('is found: %s', (_title, source) => expect(read(source)).toEqual({ cells: twoRows, warnings: [] }));
+  ])('is detected: %s', (_title, source) => expect(read(source)).toEqual({ cells: twoRows, warnings: [] }));
 
   it.each([
     ['numbers with decimal commas, and no header', '1,5;2,5;3\n4,5;5,5;6\n', ['1,5', '2,5', '3']],
@@ -34,13 +34,13 @@ describe('the separator of a CSV file', () => {
     ['rows that end early', 'a;b;c\n1,5;2\nx\n', ['a', 'b', 'c']],
     ['one column', 'name\nKöln\n', ['name']],
     ['prose in one column', 'remark\nHello, world\n', ['remark', '']],
-  ])('is right for %s', (_title, source, first) => expect(read(source).cells[0]).toEqual(first));
+  ])('is detected correctly for %s', (_title, source, first) => expect(read(source).cells[0]).toEqual(first));
 
   it.each([
     ['both stand in each row', 'Doe, John;1\nRoe, Jane;2\n'],
     ['a title has one and the rows the other', 'Report, January\na;b\n1;2\n'],
     ['a sentence below a title', 'remark\nHello; world\n'],
-  ])('is asked for when %s', (_title, source) => {
+  ])('must be given if %s', (_title, source) => {
     expect(() => read(source)).toThrow(
       /^The columns may be separated by .*semicolons\. Say which in a line before all/,
     );
@@ -49,17 +49,17 @@ describe('the separator of a CSV file', () => {
 });
 
 describe('the values of a CSV file', () => {
-  it('are in quotes with separators, line ends and quotes', () => {
+  it('may contain separators, line breaks and quotes inside quotes', () => {
     expect(read('a;b\n"one; ""two"" three";"first\nsecond"\n').cells[1]).toEqual(['one; "two" three', 'first\nsecond']);
   });
 
-  it('may have quotes within them, blanks around their quotes, and empty lines between them', () =>
+  it('may contain quotes, with blanks around quoted values and empty lines between rows', () =>
     expect(read('a, "b"\n \n\n5" disk, "x, y" \n').cells).toEqual([
       ['a', 'b'],
       ['5" disk', 'x, y'],
     ]));
 
-  it('keep the blanks that they begin and end with', () => {
+  it('keep leading and trailing blanks', () => {
     const source = 'a, b\n  1 ,"c, ""d"" , "\n ,\n';
     const rows = [
       ['a', ' b'],
@@ -70,7 +70,7 @@ describe('the values of a CSV file', () => {
     expect(readSeparatedValues(writeSeparatedValues(rows, 'csv'), 'csv').rows).toEqual(rows);
   });
 
-  it('are all there when a row is longer than the first, with a warning', () =>
+  it('are complete if a row is longer than the first, with a warning', () =>
     expect(read('a,b\n1,2,3\n4\n')).toEqual({
       cells: [
         ['a', 'b', ''],
@@ -80,25 +80,25 @@ describe('the values of a CSV file', () => {
       warnings: ['ROWS_TOO_LONG'],
     }));
 
-  it('are refused when a quote is never closed, with its line', () =>
+  it('are refused if a quote is never closed, with its line number', () =>
     expect(() => read('sep=,\na,b\n1,2\n3,"4\n5,6\n')).toThrow(
       'A quote that opens in line 4, or soon after, is never closed. Close it, and write a quote within quotes twice.',
     ));
 
-  it('are refused when they are too many', () =>
+  it('are refused if there are too many', () =>
     expect(() => read(`${'a\n'.repeat(2_000)}${','.repeat(2_000)}`)).toThrow(
       /has 4004001 cells, .* at most 50000, or 500000 to html/,
     ));
 });
 
 describe('the values of a TSV file', () => {
-  it('are separated by tabs whatever else stands in them', () =>
+  it('are separated by tabs only', () =>
     expect(read('a,b\tc;d\n1,2\t3;4\n', 'tsv').cells).toEqual([
       ['a,b', 'c;d'],
       ['1,2', '3;4'],
     ]));
 
-  it('may be in quotes, and may begin with one', () => {
+  it('may be quoted, and may start with a quote', () => {
     expect(read('a\tb\n"x\ty"\tz\n', 'tsv').cells[1]).toEqual(['x y', 'z']);
     expect(read('a\tb\n"x\tz\n', 'tsv').cells[1]).toEqual(['"x', 'z']);
   });

@@ -6,7 +6,7 @@ import { zip, zipEntry, type ZipEntry } from './archives';
 import { cellsOf } from './tables';
 import { inline, xlsx } from './xlsx';
 
-/** Spreadsheets from one format into another: no value is another one afterwards. */
+/** Conversion between spreadsheet formats changes no value. */
 
 async function convert(input: Buffer | string, reader: string, writer: string) {
   const request: EngineRequest = {
@@ -21,48 +21,45 @@ async function convert(input: Buffer | string, reader: string, writer: string) {
 const formats = ['xlsx', 'ods'] as const;
 const values = 'name,code,price,share,day\r\n"Köhler, Ana",007,1234.50,0.1,2026-01-02\r\n"a ""b""\nc",-3,-0,1e3,\r\n';
 
-describe.each(formats)('a CSV file that becomes %s', (format) => {
-  it('has all of its values when it becomes CSV again', async () => {
+describe.each(formats)('a CSV file converted to %s', (format) => {
+  it('keeps all its values when it is converted back', async () => {
     const book = await convert(values, 'csv', format);
     const back = await convert(book.bytes, format, 'csv');
-    // The library writes no such format into an ODS file.
+    // The library does not write this format into ODS files.
     expect(back.text).toBe(format === 'ods' ? values.replace('1234.50', '1234.5') : values);
     expect({ ...book.warnings, ...back.warnings }).toEqual({});
   });
 
-  it('has numbers where they read the same as numbers, and texts elsewhere', async () => {
+  it('has numbers where their text is canonical, and texts elsewhere', async () => {
     const sheet = read((await convert(values, 'csv', format)).bytes, { dense: true }).Sheets['people'];
     expect(sheet?.['!data']?.[1]?.map(({ t }) => t)).toEqual(['s', 's', 'n', 'n', 's']);
   });
 
-  it('keeps the blanks around texts, and has numbers where there are blanks around them', async () => {
+  it('keeps blanks around texts, and reads numbers with blanks around them', async () => {
     const { bytes } = await convert('a, b ,1\r\n  c, -2 ,3\r\n', 'csv', format);
     expect((await convert(bytes, format, 'csv')).text).toBe('a," b ",1\r\n"  c",-2,3\r\n');
   });
 });
 
-it.each(formats)(
-  'what looks like the code of a letter stays as it is in CSV that becomes %s, and back',
-  async (format) => {
-    const book = await convert('_x0041_,a_x005F_x0042_\r\n', 'csv', format);
-    expect(book.warnings).toEqual({});
-    expect((await convert(book.bytes, format, 'csv')).text).toBe('_x0041_,a_x005F_x0042_\r\n');
-  },
-);
+it.each(formats)('keeps text that looks like an escape code in CSV converted to %s and back', async (format) => {
+  const book = await convert('_x0041_,a_x005F_x0042_\r\n', 'csv', format);
+  expect(book.warnings).toEqual({});
+  expect((await convert(book.bytes, format, 'csv')).text).toBe('_x0041_,a_x005F_x0042_\r\n');
+});
 
-describe('an XLSX spreadsheet that becomes CSV', () => {
+describe('an XLSX spreadsheet converted to CSV', () => {
   const two = xlsx([
     { name: 'first', rows: `<row r="1">${inline('A1', 'a')}<c r="B1"><f>1+1</f><v>2</v></c></row>` },
     { name: 'second', rows: `<row r="1">${inline('A1', 'b')}</row>` },
   ]);
 
-  it('has the first sheet, and a warning names the others', async () => {
+  it('keeps the first sheet, and a warning names the others', async () => {
     const { text, warnings } = await convert(two, 'xlsx', 'csv');
     expect(text).toBe('a,2\r\n');
     expect(warnings['SHEETS_LOST']).toMatch(/^Only the sheet first was converted, not second\./);
   });
 
-  it('has the first sheet that is not empty', async () => {
+  it('keeps the first sheet that is not empty', async () => {
     const book = xlsx([
       { name: 'blank', rows: `<row r="1">${inline('A1', ' ')}</row>` },
       { name: 'data', rows: `<row r="1">${inline('A1', 'a')}</row>` },
@@ -72,7 +69,7 @@ describe('an XLSX spreadsheet that becomes CSV', () => {
     expect(warnings['SHEETS_LOST']).toMatch(/^Only the sheet data was converted, not blank\./);
   });
 
-  it('has tabs between its values as TSV, and quotes where a value has one in it', async () => {
+  it('separates values with tabs in TSV, and quotes a value that contains one', async () => {
     const { text } = await convert(
       xlsx([{ rows: `<row r="1">${inline('A1', 'a&#9;b')}${inline('B1', 'c,d')}</row>` }]),
       'xlsx',
@@ -82,8 +79,8 @@ describe('an XLSX spreadsheet that becomes CSV', () => {
   });
 });
 
-describe.each(formats)('an XLSX spreadsheet that becomes %s', (format) => {
-  it('keeps sheets, numbers, formulas, dates and their formats', async () => {
+describe.each(formats)('an XLSX spreadsheet converted to %s', (format) => {
+  it('keeps sheets, numbers, formulas, dates and formats', async () => {
     const source = xlsx(
       [
         { name: 'sums', rows: '<row r="1"><c r="A1"><v>1.5</v></c><c r="B1"><f>A1*2</f><v>3</v></c></row>' },
@@ -99,7 +96,7 @@ describe.each(formats)('an XLSX spreadsheet that becomes %s', (format) => {
   });
 });
 
-describe('what a spreadsheet hides', () => {
+describe('hidden parts of a spreadsheet', () => {
   const cell = (at: string, text: string) => inline(at, text);
   const source = xlsx([
     {
@@ -111,7 +108,7 @@ describe('what a spreadsheet hides', () => {
     { name: 'Very', state: 'veryHidden', rows: `<row r="1">${cell('A1', 'VERY')}</row>` },
   ]);
 
-  it('is hidden in ODS, and again in the XLSX and the ODS that are made of that', async () => {
+  it('stay hidden from XLSX to ODS and back', async () => {
     let { bytes } = await convert(source, 'xlsx', 'ods');
     for (const [reader, writer] of [
       ['ods', 'xlsx'],
@@ -137,7 +134,7 @@ describe('what a spreadsheet hides', () => {
   });
 });
 
-it.each(formats)('an error value and a formula without a result are in the %s file', async (format) => {
+it.each(formats)('keeps an error value and a formula without a result in %s', async (format) => {
   const rows = `<row r="1"><c r="A1" t="e"><f>1/0</f><v>#DIV/0!</v></c><c r="B1"><f>SUM(1,2)</f></c>${inline('C1', 'x')}</row>`;
   const { bytes, warnings } = await convert(xlsx([{ name: 's', rows }]), 'xlsx', format);
   const cells = read(bytes, { dense: true, sheetStubs: true }).Sheets['s']?.['!data']?.[0];
@@ -150,7 +147,7 @@ it.each(formats)('an error value and a formula without a result are in the %s fi
 });
 
 describe('an ODS spreadsheet', () => {
-  it('that hides rows or has pictures says what became of them', async () => {
+  it('reports hidden rows and pictures', async () => {
     const plain = await convert(ods(odsRow('a') + odsRow('b')), 'ods', 'csv');
     expect(plain).toMatchObject({ text: 'a\r\nb\r\n', warnings: {} });
     const shapes = '<table:shapes><draw:frame/></table:shapes>';
@@ -161,7 +158,7 @@ describe('an ODS spreadsheet', () => {
     expect(await convert(ods(rows, [chart]), 'ods', 'csv')).toMatchObject({ text, warnings });
   });
 
-  it('has the names of its sheets in the results, whatever stands in them', async () => {
+  it('keeps the names of its sheets, including special characters', async () => {
     const named = xlsx(
       ['R&amp;D', 'a &lt; b'].map((name) => ({ name, rows: `<row r="1">${inline('A1', 'x')}</row>` })),
     );
@@ -172,13 +169,13 @@ describe('an ODS spreadsheet', () => {
     expect(read((await convert(book.bytes, 'ods', 'xlsx')).bytes).SheetNames).toEqual(['R&D', 'a < b']);
   });
 
-  it('keeps what cells hold below others that they were merged with', async () => {
+  it('keeps the content of covered cells', async () => {
     const above = odsRow('a').replace('<table:table-cell', '$& table:number-rows-spanned="2"');
     const below = odsRow('b').replaceAll(':table-cell', ':covered-table-cell');
     expect(await convert(ods(above + below), 'ods', 'csv')).toMatchObject({ text: 'a\r\nb\r\n', warnings: {} });
   });
 
-  it('whose cells have values and no texts, as libraries write them, is all there', async () => {
+  it('from a library, whose cells have values but no texts, is complete', async () => {
     const cells = [
       'date" office:date-value="2024-03-05T13:45:00',
       'time" office:time-value="PT13H45M00S',
@@ -192,13 +189,13 @@ describe('an ODS spreadsheet', () => {
     expect([text, warnings]).toEqual(['2024-03-05 13:45:00,13:45:00,0.255,12.5,TRUE,R&D,7\r\n', {}]);
   });
 
-  it('that is none fails, and so does one that is no archive', async () => {
+  it('is refused if it is something else or no archive', async () => {
     await expect(convert(xlsx([{ rows: '' }]), 'ods', 'csv')).rejects.toThrow(ConversionFailure);
     await expect(convert('hello', 'ods', 'csv')).rejects.toThrow(/not a ODS document: it is no zip archive/);
   });
 });
 
-/** Written by hand; rows are `table-row` elements. */
+/** A handwritten ODS file; `rows` are `table-row` elements. */
 function ods(rows: string, objects: readonly ZipEntry[] = []): Buffer {
   const content = `<office:document-content xmlns:office="o" xmlns:table="t" xmlns:text="x" xmlns:draw="d"><office:body><office:spreadsheet><table:table table:name="s">${rows}</table:table></office:spreadsheet></office:body></office:document-content>`;
   return zip([

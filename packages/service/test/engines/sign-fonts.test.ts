@@ -26,7 +26,7 @@ it.each([
     '<text:p text:style-name="T4">\uf061<text:tab/></text:p>\uf061',
     '\uf061\uf061',
   ],
-])('an OpenDocument text has the signs of a font, %s', (_which, text, expected) => {
+])('maps characters of symbol fonts in an OpenDocument text, %s', (_which, text, expected) => {
   const content = `${faces}${own}<office:text>${text}</office:text>`;
   const [, shown = ''] = /<office:text>(.*)</.exec(withOpenSigns(content, styles)) ?? [];
   expect(shown.replace(/<[^<>]*>/g, '')).toBe(expected);

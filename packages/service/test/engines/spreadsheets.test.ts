@@ -8,7 +8,7 @@ import { odf } from './odf';
 import { cellsOf } from './tables';
 import { inline, type SheetSource, xlsx } from './xlsx';
 
-/** XLSX spreadsheets: each cell is in the result, or a warning or a failure tells of it. */
+/** Every cell of an XLSX spreadsheet is in the result, or a warning or an error reports it. */
 
 async function read(file: Buffer, writer = 'docx') {
   const { json, warnings } = await spreadsheetDocument(file, writer);
@@ -35,7 +35,7 @@ describe('the texts of a spreadsheet', () => {
     }
   });
 
-  it('are read letter by letter, whatever stands in them and where', async () => {
+  it('are read character by character, whatever they contain', async () => {
     const text = fc.string({ minLength: 1, maxLength: 12, unit: 'grapheme' }).filter((each) => each.trim() === each);
     const property = fc.asyncProperty(fc.array(fc.tuple(text, text), { minLength: 1, maxLength: 8 }), async (rows) => {
       const escaped = (each: string) =>
@@ -49,7 +49,7 @@ describe('the texts of a spreadsheet', () => {
     await fc.assert(property, { numRuns: 50 });
   });
 
-  it('are those of an XML in UTF-16, or with prefixes, too', async () => {
+  it('are read from XML in UTF-16 and with namespace prefixes', async () => {
     const part = `<?xml version="1.0" encoding="UTF-16"?><x:worksheet xmlns:x="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><x:sheetData><x:row r="1"><x:c r="A1" t="inlineStr"><x:is><x:t>Größe</x:t></x:is></x:c></x:row></x:sheetData></x:worksheet>`;
     for (const each of [part.replace('UTF-16', 'UTF-8'), Buffer.from(`\ufeff${part}`, 'utf16le')]) {
       expect((await read(xlsx([{ rows: '', part: each }]))).tables).toEqual([[['Größe']]]);
@@ -57,13 +57,13 @@ describe('the texts of a spreadsheet', () => {
   });
 });
 
-describe('the values of a spreadsheet are shown as its program shows them', () => {
+describe('values of a spreadsheet look as in a spreadsheet program', () => {
   const day = 46024;
   it.each([
     ['General', 0.1 + 0.2, '0.3'],
     ['General', 1234567890123, '1234567890123'],
     ['#,##0.00', 1234.5, '1,234.50'],
-    // Halves that binary numbers can't hold are rounded as programs round what they show.
+    // Halves without an exact binary form are rounded like in spreadsheet programs.
     ['0.00', 2.675, '2.68'],
     ['#,##0.00', 2.675, '2.68'],
     ['#,##0.00', -1.005, '-1.01'],
@@ -81,7 +81,7 @@ describe('the values of a spreadsheet are shown as its program shows them', () =
     ['General&quot; kg&quot;', 5, '5 kg'],
     ['General\\ &quot;General&quot;', 0.1 + 0.2, '0.3 General'],
     ['[$₹-4009]#,##,##0.00', 1234.5, '₹1,234.50'],
-    // Formats that each country shows its own way, or that cannot be read, are shown in a way that everybody reads.
+    // Locale-dependent and invalid formats fall back to an unambiguous form.
     ['m/d/yy h:mm', day + 0.5, '2026-01-02 12:00:00'],
     ['[$-407]d. mmmm yyyy', day, '2026-01-02'],
     ['[$-411]ggge&quot;年&quot;m&quot;月&quot;d&quot;日&quot;', day, '2026-01-02'],
@@ -90,7 +90,7 @@ describe('the values of a spreadsheet are shown as its program shows them', () =
     ['d-mmm &quot;aaa&quot;', day, '2-Jan aaa'],
     ['&quot;open', 3, '3'],
     ['00-00°C', 3, '3'],
-    // What a format hides is shown, and what is no date.
+    // A format cannot hide a value, and an invalid date is shown as a number.
     [';;;', 3, '3'],
     ['yyyy', 1e12, '1000000000000'],
   ])('in the format %s', async (format, value, shown) => {
@@ -98,21 +98,21 @@ describe('the values of a spreadsheet are shown as its program shows them', () =
     expect(await rowsOf(rows, { formats: [format] })).toEqual([[shown]]);
   });
 
-  it('counts days from 1904 on where the file says so', async () => {
+  it('counts days from 1904 if the file says so', async () => {
     const rows = `<row r="1"><c r="A1" s="1"><v>1</v></c></row>`;
     const before = '<workbookPr date1904="1"/>';
     expect(await rowsOf(rows, { formats: ['yyyy-mm-dd'], before })).toEqual([['1904-01-02']]);
     expect(await rowsOf(rows.replace('1</v>', '-0.5</v>'), { formats: ['[h]:mm'], before })).toEqual([['-12:00']]);
   });
 
-  it('also truths, errors, dates that are written as such, and results of formulas', async () => {
+  it('includes booleans, errors, ISO dates and results of formulas', async () => {
     const rows = `<row r="1"><c r="A1" t="b"><v>1</v></c><c r="B1" t="e"><v>#DIV/0!</v></c><c r="C1" t="d"><v>2026-01-02T03:04:05</v></c><c r="D1"><f>1+1</f><v>2</v></c></row>`;
     expect(await rowsOf(rows)).toEqual([['TRUE', '#DIV/0!', '2026-01-02 03:04:05', '2']]);
   });
 });
 
 describe('a workbook', () => {
-  it('has each of its sheets in the result, with its name', async () => {
+  it('has each sheet in the result with its name', async () => {
     const sheets = ['Jan', 'Feb', 'Empty'].map((name) => ({
       name,
       rows: name === 'Empty' ? '' : `<row r="2">${inline('B2', `of ${name}`)}</row>`,
@@ -143,7 +143,7 @@ describe('a workbook', () => {
   });
 });
 
-describe('what is not in the result is in a warning', () => {
+describe('lost content gives a warning', () => {
   const cell = `<row r="1">${inline('A1', 'seen')}</row>`;
   const cases: [string, SheetSource[], Parameters<typeof xlsx>[1], string, RegExp][] = [
     [
@@ -203,7 +203,7 @@ describe('what is not in the result is in a warning', () => {
   });
 });
 
-it('the header of an ODS that somebody has typed is told, and none that Calc fills in', async () => {
+it('reports a custom header of an ODS, but not one that Calc generates', async () => {
   const header = (line: string, more = '') => `<style:header${more}><text:p>${line}</text:p></style:header>`;
   const read = async (headers: string) => {
     const body =
@@ -218,7 +218,7 @@ it('the header of an ODS that somebody has typed is told, and none that Calc fil
   expect(await read(unseen)).toEqual({});
 });
 
-describe('a spreadsheet that cannot be read as a whole', () => {
+describe('a spreadsheet that cannot be read completely', () => {
   const whole = `<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData><row r="1">${inline('A1', 'a')}</row></sheetData></worksheet>`;
   it.each<[string, SheetSource]>([
     ['a sheet is not there', { rows: '', part: undefined }],
@@ -226,21 +226,21 @@ describe('a spreadsheet that cannot be read as a whole', () => {
     ['a text is not there', { rows: `<row r="1"><c r="A1" t="s"><v>7</v></c>${inline('B1', 'b')}</row>` }],
     ['a number is none', { rows: `<row r="1"><c r="A1"><v>abc</v></c></row>` }],
     ['a date is none', { rows: `<row r="1"><c r="A1" t="d"><v>abc</v></c></row>` }],
-  ])('fails: %s', async (_title, sheet) => {
+  ])('is refused if %s', async (_title, sheet) => {
     const file = xlsx([sheet, { name: 'Other', rows: '' }], { strings: '<si><t>x</t></si>' });
     await expect(read(file)).rejects.toThrow(/^The spreadsheet is damaged.* save it as XLSX and convert it again\.$/);
   });
 
-  it('names the sheet whose part is missing, rather than counting the cells of others', async () => {
+  it('is refused with the name of the sheet whose part is missing', async () => {
     await expect(
       read(xlsx([{ rows: `<row r="1">${inline('A1', 'a')}</row>` }, { name: 'Costs', rows: '', part: undefined }])),
     ).rejects.toThrow(/lists the sheet Costs, but the part with its cells is missing or empty\. Open it/);
   });
 
-  it('fails when it shows nothing, since all of it is hidden', async () =>
+  it('is refused if all its sheets are hidden', async () =>
     await expect(read(xlsx([{ state: 'hidden', rows: '' }]))).rejects.toThrow(/all of its sheets are hidden/));
 
-  it('fails when it has more cells than can be converted in time, however small the file', async () => {
+  it('is refused if it has too many cells to convert in time, however small the file', async () => {
     const far = (address: string, y: number) =>
       xlsx([{ rows: `<row r="1">${inline('A1', 'a')}</row><row r="${y}">${inline(`${address}${y}`, 'b')}</row>` }]);
     await expect(read(far('XFD', 1_048_576))).rejects.toThrow(ConversionFailure);
@@ -250,7 +250,7 @@ describe('a spreadsheet that cannot be read as a whole', () => {
     await expect(read(far('J', 50_001), 'html5')).rejects.toThrow(/at most 500000\. Split the file/);
   });
 
-  it('fails when cells share one text that is too long', async () => {
+  it('is refused if many cells share one long text', async () => {
     const strings = `<si><t>${'long '.repeat(6_000)}</t></si>`;
     const rows = `<row r="1">${'<c t="s"><v>0</v></c>'.repeat(2_000)}</row>`;
     await expect(rowsOf(rows, { strings })).rejects.toThrow(/letters; the engines convert at most 50000000/);
@@ -262,7 +262,7 @@ describe('the service', () => {
 
   const rows = `<row r="1">${inline('A1', 'Größe &amp; &lt;b&gt;')}${inline('B1', 'two&#10;lines')}</row><row r="2"><c r="A2"><v>7</v></c></row>`;
 
-  it('keeps every cell of a spreadsheet on its way to another format', async () => {
+  it('keeps every cell of a spreadsheet in every format', async () => {
     const data = xlsx([{ name: 'Plan', rows }], { target: 'absolute' });
     const html = (await client.convertToBytes({ name: 'a.xlsx', data }, 'html')).bytes.toString('utf8');
     expect(html).toMatch(/<h2[^>]*>Plan<\/h2>/);
@@ -299,7 +299,7 @@ describe('the service', () => {
     ['text', () => Buffer.from('a,b\n1,2\n'), /no zip archive/],
     ['a bomb', () => docxBomb(600), /unpacks to 601 MiB/],
     ['cut off', () => xlsx([{ rows }]).subarray(0, 900), /damaged/],
-  ])('fails with a reason where the file is %s', async (_title, create, message) => {
+  ])('refuses a file with a reason if it is %s', async (_title, create, message) => {
     const { error } = await client.convert({ name: 'a.xlsx', data: create() }, 'html');
     expect(error).toEqual({ code: 'FAILED_CONVERT', message: expect.stringMatching(message) as string });
   });

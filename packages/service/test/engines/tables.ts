@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The tables of a pandoc document, as text. */
+/** Reads the tables of a pandoc document as text. */
 
 const nodeSchema = z.object({ t: z.string(), c: z.unknown() });
 const inlineSchema: z.ZodType<string> = z.lazy(() =>
@@ -30,7 +30,7 @@ const tableSchema = z
   .transform(([, , , head, bodies]) => [...head[1], ...bodies.flatMap((body) => body[3])]);
 const documentSchema = z.object({ blocks: z.array(nodeSchema) });
 
-/** The rows of each table, each with the texts of its cells. */
+/** Tables, each an array of rows of cell texts. */
 export const cellsOf = (json: string): string[][][] =>
   documentSchema
     .parse(JSON.parse(json))

@@ -17,7 +17,7 @@ it('takes a file', async () => {
   expect(readFileSync(place, 'utf8')).toBe('result');
 });
 
-it('takes no link to a file of the server, and leaves that file as it is', async () => {
+it('takes no link to a file of the server, and leaves that file alone', async () => {
   symlinkSync(secret, made);
   await expect(takeResult(made, place)).rejects.toThrow('something else than a file');
   expect([existsSync(place), lstatSync(secret).isFile()]).toEqual([false, true]);

@@ -1,17 +1,17 @@
 import { serviceOfAllTests } from '../support';
 
-/** What is said of the encoding of a text reaches its result; the rules themselves: input-text.test.ts. */
+/** Warnings about the encoding reach the result. input-text.test.ts tests the detection itself. */
 
 const { client } = serviceOfAllTests({ conversionConcurrency: 1 });
 
-it('a warning about the encoding is in the result of a PDF, and of a task that is asked for later', async () => {
+it('puts a warning about the encoding into the result of a PDF, also in a later task/response', async () => {
   const { output, warning } = await client.convert({ name: 'a.md', data: Buffer.from('Größe', 'latin1') }, 'pdf');
   expect(warning['ENCODING_GUESSED']).toMatch(/was read as Windows-1252\. If letters are wrong, save it in UTF-8/);
   expect((await client.waitForTask(output.connector ?? '')).result.warning).toEqual(warning);
 });
 
 it.each(['md', 'txt', 'csv', 'html', 'ipynb'])(
-  'a file that is no text ends with FAILED_CONVERT as %s',
+  'refuses a file that is not text with FAILED_CONVERT as %s',
   async (type) => {
     let state = 1;
     const noise = Array.from({ length: 3_000 }, () => (state = (state * 48271) % 0x7fffffff) >> 12);
@@ -23,7 +23,7 @@ it.each(['md', 'txt', 'csv', 'html', 'ipynb'])(
 );
 
 it.each(['md', 'txt', 'csv', 'html'])(
-  'a text that ends with NUL bytes, as a crash leaves it, is converted with a warning as %s',
+  'converts a text that ends with NUL bytes, as after a crash, with a warning as %s',
   async (type) => {
     const data = Buffer.concat([Buffer.from('half a file'), Buffer.alloc(100)]);
     const { warning } = await client.convert({ name: `a.${type}`, data }, 'html');
@@ -31,14 +31,14 @@ it.each(['md', 'txt', 'csv', 'html'])(
   },
 );
 
-it('a text in UTF-16 is read letter by letter, with spaces that do not break and lines that end with CR alone', async () => {
+it('reads UTF-16 character by character, with non-breaking spaces and CR line ends', async () => {
   const data = Buffer.from('\ufeffGröße 10\u00a0000\u202f€\rtwo\r\rthree\r', 'utf16le');
   const { bytes, warning } = await client.convertToBytes({ name: 'a.md', data }, 'html');
   expect(bytes.toString('utf8')).toMatch(/<p>Größe 10( |&nbsp;|\u00a0)000(\u202f|&#8239;)€\s+two<\/p>\s*<p>three<\/p>/);
   expect(warning).toEqual({});
 });
 
-it('a CSV file of a spreadsheet program is read cell by cell, and says that rows have more values than columns', async () => {
+it('reads a CSV file of a spreadsheet program cell by cell, and warns of rows longer than the first', async () => {
   const rows = 'Stadt\tGröße\r\n"Köln; links"\t1,5\r\n';
   const data = Buffer.from(`\ufeff${rows}`, 'utf16le');
   const { bytes } = await client.convertToBytes({ name: 'a.csv', data }, 'html');

@@ -2,7 +2,7 @@ import { officeTexts } from '../../src/engines/office-texts';
 import { wordNumbers } from '../../src/engines/word-numbers';
 import { docx, para } from './docx';
 
-/** Numbers that Word makes, and that no text of its file has. */
+/** Numbers that Word generates and that its file does not contain. */
 
 const level = (index: number, text: string, { format = 'decimal', style = '' } = {}) =>
   `<w:lvl w:ilvl="${index}"><w:start w:val="1"/><w:numFmt w:val="${format}"/>${style && `<w:pStyle w:val="${style}"/>`}<w:lvlText w:val="${text}"/></w:lvl>`;
@@ -11,7 +11,7 @@ const list = (id: number, ...levels: string[]) =>
 const numbered = (list: number, index: number) =>
   para('text', `<w:numPr><w:ilvl w:val="${index}"/><w:numId w:val="${list}"/></w:numPr>`);
 
-describe('numbers that Word makes', () => {
+describe('generated numbers of Word', () => {
   const numbering = [
     list(10, level(0, 'Article %1.'), level(1, '&#167; %1.%2'), level(2, '(%3)')),
     list(11, level(0, '%1.', { style: 'H1' }), level(1, '%1.%2', { style: 'H2' }), level(2, '-', { format: 'bullet' })),
@@ -25,18 +25,18 @@ describe('numbers that Word makes', () => {
     .join('');
   const numbersOf = (...body: string[]) => wordNumbers(docx(body.join(''), { numbering, styles }));
 
-  it('are lost where they are more than a number, and are not where lists of others have them too', () => {
+  it('are lost if they are more than a number, but not if other lists have the same', () => {
     expect(numbersOf(numbered(1, 0), numbered(1, 1), numbered(1, 1))).toEqual(['Article 1.', '§ 1.1', '§ 1.1']);
     expect(numbersOf(numbered(1, 2), numbered(2, 0), numbered(2, 2), para('text'))).toEqual([]);
   });
 
-  it('are lost of headings, by whose styles they are made', () => {
+  it('of headings are lost, even if they come from a style', () => {
     const heading = (style: string, more = '') => para('text', `<w:pStyle w:val="${style}"/>${more}`);
     expect(numbersOf(heading('H1'), heading('H2'))).toEqual(['1.', '1.1']);
     expect(numbersOf(heading('H1', '<w:numPr><w:numId w:val="0"/></w:numPr>'))).toEqual([]);
   });
 
-  it('of RTF are lost where pandoc makes plain ones of them, and are not where they are letters or signs', () => {
+  it('in RTF are lost if pandoc turns them into plain ones, but not if they are letters or symbols', () => {
     const rtf = String.raw`{\rtf1{\listtext\pard 1.\tab}a\par{\listtext\u167\'a7 2.\tab}b\par{\listtext 1.1\tab}c\par{\listtext b)}d{\listtext o\tab}e{\listtext\'b7}f}`;
     expect(officeTexts('rtf', Buffer.from(rtf))?.numbers).toEqual(['§ 2.', '1.1']);
   });

@@ -1,14 +1,14 @@
 import { lostWords } from '../../src/engines/words';
 
-/** What a text lost on its way to the pages of a PDF, and what only looks like a loss. */
+/** Detects words that are missing on the pages of a PDF, without false alarms. */
 
-describe('words of a text that its pages lack', () => {
-  it('are not those that a page splits within a row of a table, with or without a hyphen', () => {
+describe('missing words of a text', () => {
+  it('do not include words that a page splits in a table row, with or without a hyphen', () => {
     expect(lostWords('documented complete', 'Name Docu\r\nmen\r\nother com-\n1', 'Name ted\r\nplete\r\n2')).toEqual([]);
     expect(lostWords('documented complete', 'Name Docu\r\n1', 'other')).toEqual(['DOCUMENTED', 'COMPLETE']);
   });
 
-  it('are not hidden by others that narrow cells break into the same pieces', () => {
+  it('are found even if narrow cells break other words into the same pieces', () => {
     const rows = ['01', '02', '03', '04', '05'].map((row) =>
       ['11', '12', '13', '14'].map((cell) => ['w', 'd1', row, cell]),
     );
@@ -26,16 +26,16 @@ describe('words of a text that its pages lack', () => {
     expect(lostWords(text, first, second)).toEqual(lost.map((each) => each.toUpperCase()));
   });
 
-  it('are named as often as they are lacking', () =>
+  it('are listed as often as they are missing', () =>
     expect(lostWords('pay the invoice, pay it twice', 'Pay the')).toEqual(['PAY', 'INVOICE', 'IT', 'TWICE']));
 
-  it('do not hide in longer words that are in the text themselves', () => {
+  it('are found even if they are part of other words of the text', () => {
     const text = 'In 2024 with 1000 of 2500 items, 12345 pages: 100 250 34';
     expect(lostWords(text, 'In 2024 with 1000 of 2500\r\nitems, 12345 pages:')).toEqual(['100', '250', '34']);
     expect(lostWords('total 10', 'total10')).toEqual([]);
   });
 
-  it('are named as they are written, whatever has been folded to compare them', () =>
+  it('are listed as they are written, although they are normalized for the comparison', () =>
     expect(lostWords('السلام لأن', 'السالم')).toEqual(['لان']));
 
   it.each([
@@ -77,5 +77,5 @@ describe('words of a text that its pages lack', () => {
     ],
     ['scripts that are set in another order', 'नमस्ते สวัสดี', ''],
     ['heads that are printed on each page', 'No Name 1 a', 'No Name 1 a No Name'],
-  ])('are not those with %s', (_title, text, pages) => expect(lostWords(text, pages)).toEqual([]));
+  ])('do not include those with %s', (_title, text, pages) => expect(lostWords(text, pages)).toEqual([]));
 });

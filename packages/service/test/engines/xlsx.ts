@@ -1,30 +1,30 @@
 import { office, openXml, relation, zip, zipEntry } from './archives';
 
-/** XLSX files written by hand, as the programs of others write them. */
+/** Handwritten XLSX files, like those of other programs. */
 
 const main = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
 
 export interface SheetSource {
   name?: string;
   state?: 'hidden' | 'veryHidden';
-  /** The `row` elements. */
+  /** `row` elements. */
   rows: string;
-  /** What stands before and behind them. */
+  /** XML before and after the rows. */
   before?: string;
   after?: string;
-  /** In place of the whole part, or none at all. */
+  /** Replaces the whole part; undefined: the part is missing. */
   part?: string | Buffer | undefined;
 }
 
 interface BookSource {
-  /** The `si` elements. */
+  /** `si` elements. */
   strings?: string;
   /** Number formats of cells with the styles 1, 2, 3 and so on. */
   formats?: readonly string[];
-  /** Elements of the workbook: before and behind its sheets. */
+  /** Elements of the workbook before and after its sheets. */
   before?: string;
   after?: string;
-  /** How relations name their targets: openpyxl writes them from the root on. */
+  /** Targets in relations; openpyxl writes absolute ones. */
   target?: 'relative' | 'absolute';
   more?: Readonly<Record<string, string>>;
 }
@@ -58,7 +58,7 @@ export function xlsx(sheets: readonly SheetSource[], source: BookSource = {}): B
   return zip([...openXml(`${base && '/'}xl/workbook.xml`, 'spreadsheetml', parts), ...others]);
 }
 
-/** A book of one sheet, which is a chart, as openpyxl writes it: without a size. */
+/** A workbook whose only sheet is a chart without a size, as openpyxl writes it. */
 export function chartSheet(title: string): Buffer {
   const drawing = 'http://schemas.openxmlformats.org/drawingml/2006';
   const names = `xmlns:a="${drawing}/main" xmlns:c="${drawing}/chart" xmlns:r="${office}"`;
@@ -93,7 +93,7 @@ export function chartSheet(title: string): Buffer {
   return zip(openXml('xl/workbook.xml', 'spreadsheetml', new Map(Object.entries(parts))));
 }
 
-/** A cell with its text in it, as XlsxWriter writes it where memory is scarce. */
+/** A cell with inline text, as XlsxWriter writes it in constant memory mode. */
 export const inline = (address: string, text: string): string =>
   `<c r="${address}" t="inlineStr"><is><t xml:space="preserve">${text}</t></is></c>`;
 

@@ -5,7 +5,7 @@ import { zip, zipEntry } from './archives';
 import { docx, para, run } from './docx';
 import { odf, paragraph } from './odf';
 
-/** Office files of programs that write other prefixes or letters of 16 bits, which readers do not know. */
+/** Office files with unusual namespace prefixes or in UTF-16, which readers do not support. */
 
 const word = 'http://schemas.openxmlformats.org/wordprocessingml/2006/main';
 const body = (prefix: string) =>
@@ -26,19 +26,19 @@ it.each([
   ],
 ])('elements with %s get the usual prefix', (_title, xml) => expect(read(xml)).toBe(usual));
 
-it('a prefix means what it was last declared as', () => {
+it('uses the innermost declaration of a prefix', () => {
   const inner = (a: string, b: string) => `<${a}p xmlns${a === '' ? '' : ':w'}="${word}"><${a}r/></${a}p><${b}q/>`;
   expect(read(`<x:a xmlns:x="urn:x">${inner('', '')}<!-- <p> --></x:a>`)).toBe(
     `<x:a xmlns:x="urn:x">${inner('w:', '')}<!-- <p> --></x:a>`,
   );
 });
 
-it.each(['utf16le', 'utf16be'])('UTF-16 is read and written again as UTF-8 (%s)', (order) => {
+it.each(['utf16le', 'utf16be'])('rewrites UTF-16 as UTF-8 (%s)', (order) => {
   const bytes = Buffer.from(`\ufeff<?xml version="1.0" encoding="UTF-16"?>${usual}`, 'utf16le');
   expect(read(order === 'utf16le' ? bytes : bytes.swap16())).toBe(`<?xml version="1.0" encoding="UTF-8"?>${usual}`);
 });
 
-it('what has the usual names is left as it is, and what has others holds the same text', () => {
+it('leaves usual names unchanged, and reads the same text with other names', () => {
   const file = docx(para(run('Kept') + run('Secret', '<w:vanish/>')));
   expect(withUsualNames(file)).toBe(file);
   const open = odf({ kind: 'text', body: paragraph('Kept') });

@@ -5,7 +5,7 @@ import { openAdministration } from '../../src/administration';
 import { FaultRules, type FaultsOptions, faultsSchema } from '../../src/faults/faults';
 import { createApp, createDataDir, startTestService, type TestApp, TestClient, tinyPng } from '../support';
 
-/** Faults on purpose, by configuration alone, over real sockets. */
+/** Deliberate faults, from configuration, over real sockets. */
 
 type FaultList = NonNullable<FaultsOptions['faults']>;
 type Running = Awaited<ReturnType<typeof startTestService>>;
@@ -17,7 +17,7 @@ afterEach(async () => {
   for (const stop of stops.splice(0)) await stop();
 });
 
-/** A service whose app has 10 vCredits, and these faults. */
+/** A service with these faults; its app has 10 vCredits. */
 async function startFaulty(faults: FaultList, options: { testApp?: TestApp } = {}): Promise<Running> {
   const testApp = options.testApp ?? createApp();
   const running = await startTestService({ apps: [{ ...testApp.app, vcredits: 10 }], faults: { faults } }, testApp);
@@ -25,7 +25,7 @@ async function startFaulty(faults: FaultList, options: { testApp?: TestApp } = {
   return running;
 }
 
-/** What is in the service's database: tasks of conversions, and vCredits. */
+/** Number of conversion tasks, and vCredits, from the service's database. */
 async function book({ dataDir, client }: Running) {
   const administration = await openAdministration({ dataDir });
   const tasks = administration.listTasks({ appId: client.app.appId, limit: 100 });
@@ -34,7 +34,7 @@ async function book({ dataDir, client }: Running) {
   return { conversions: tasks.filter(({ endpoint }) => endpoint === 'v1/convert/file').length, balance };
 }
 
-/** A conversion in mode sync, so that it is over when the answer comes, whatever answer. */
+/** Converts in mode sync, so that the conversion is over when any answer arrives. */
 async function convertRaw(client: TestClient): Promise<Response> {
   const connector = await client.upload('dot.png', tinyPng);
   const form = new FormData();
@@ -42,7 +42,7 @@ async function convertRaw(client: TestClient): Promise<Response> {
   return client.send('convert/file', { body: form });
 }
 
-/** Long enough for a conversion whose answer nobody got. */
+/** Waits up to 20 s for a conversion whose answer was lost to be charged. */
 async function untilCharged(running: Running): Promise<Awaited<ReturnType<typeof book>>> {
   const end = Date.now() + 20_000;
   let now = await book(running);
@@ -68,7 +68,7 @@ describe('a fault of a request', () => {
   it.each([
     ['before', untouched],
     ['after', charged],
-  ] as const)('error %s the task leaves what that says of task and charge', async (when, expected) => {
+  ] as const)('error %s the task answers 500 with the matching task and charge', async (when, expected) => {
     const running = await startFaulty([{ kind: 'error', when, endpoint: 'convert/file' }]);
     const answer = await convertRaw(running.client);
     expect(answer.status).toBe(500);
@@ -76,13 +76,13 @@ describe('a fault of a request', () => {
     expect(await book(running)).toEqual(expected);
   });
 
-  it('cut before the answer closes the connection when the task has run', async () => {
+  it('cut before the answer closes the connection after the task has run', async () => {
     const running = await startFaulty([{ kind: 'cut', at: 'before_answer', endpoint: 'convert/file' }]);
     await expect(convertRaw(running.client)).rejects.toThrow('fetch failed');
     expect(await untilCharged(running)).toEqual(charged);
   });
 
-  it('cut after the headers gives a status and not one byte of the body', async () => {
+  it('cut after the headers sends a status but no byte of the body', async () => {
     const running = await startFaulty([{ kind: 'cut', at: 'after_headers', endpoint: 'convert/file' }]);
     const answer = await convertRaw(running.client);
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/json']);
@@ -91,7 +91,7 @@ describe('a fault of a request', () => {
     expect(await book(running)).toEqual(charged);
   });
 
-  it('cut in the middle of a download gives half of the file', async () => {
+  it('cut during a download sends half of the file', async () => {
     const { client } = await startFaulty([{ kind: 'cut', at: 'mid_body', endpoint: 'download/url/get', first: 1 }]);
     const { output } = await client.convert({ name: 'dot.png', data: tinyPng }, 'webp');
     const half = await readUntilItBreaks(await openDownload(client, output.connector));
@@ -101,7 +101,7 @@ describe('a fault of a request', () => {
     expect(whole.bytes.subarray(0, half.bytes.length).equals(half.bytes)).toBe(true);
   });
 
-  it('latency holds the answer back', async () => {
+  it('latency delays the answer', async () => {
     const { client } = await startFaulty([
       { kind: 'latency', ms: 200, endpoint: 'format/get', first: 1 },
       { kind: 'latency', ms: 200, class: 'info', first: 1 },
@@ -111,7 +111,7 @@ describe('a fault of a request', () => {
     expect(Date.now() - started).toBeGreaterThanOrEqual(395);
   });
 
-  it('latency runs no task for a client that has gone meanwhile', async () => {
+  it('latency starts no task for a client that has disconnected', async () => {
     const running = await startFaulty([{ kind: 'latency', ms: 400, endpoint: 'convert/file' }]);
     const connector = await running.client.upload('dot.png', tinyPng);
     const data = JSON.stringify({ app: running.client.app.appId, connector, parameters: { output: 'webp' } });
@@ -127,7 +127,7 @@ describe('a fault of a request', () => {
     ['a negative number', '-5', '-5'],
     ['an empty text', '', ''],
     ['no header at all', undefined, null],
-  ])('rate_limit answers 429 with a RETRY-AFTER of %s, and runs nothing', async (_title, retryAfter, header) => {
+  ])('rate_limit answers 429 with a RETRY-AFTER of %s and runs nothing', async (_title, retryAfter, header) => {
     const storm = { kind: 'rate_limit', endpoint: 'convert/file', first: 2 } as const;
     const running = await startFaulty([retryAfter === undefined ? storm : { ...storm, retry_after: retryAfter }]);
     for (let count = 0; count < 2; count += 1) {
@@ -142,7 +142,7 @@ describe('a fault of a request', () => {
   it.each([
     ['before', 200, untouched],
     ['after', 502, charged],
-  ] as const)('html %s the task answers a page with status %i', async (when, status, expected) => {
+  ] as const)('html %s the task answers with an HTML page and status %i', async (when, status, expected) => {
     const running = await startFaulty([{ kind: 'html', when, status, endpoint: 'convert/file' }]);
     const answer = await convertRaw(running.client);
     expect([answer.status, answer.headers.get('content-type')]).toEqual([status, 'text/html; charset=utf-8']);
@@ -150,7 +150,7 @@ describe('a fault of a request', () => {
     expect(await book(running)).toEqual(expected);
   });
 
-  it('html in place of a file says nothing of the file', async () => {
+  it('html instead of a file sends no header about the file', async () => {
     const { client } = await startFaulty([{ kind: 'html', when: 'after', status: 200, endpoint: 'download/url/get' }]);
     const { output } = await client.convert({ name: 'dot.png', data: tinyPng }, 'webp');
     const answer = await openDownload(client, output.connector);
@@ -158,7 +158,7 @@ describe('a fault of a request', () => {
     expect(await answer.text()).toMatch(/^<!DOCTYPE html>/);
   });
 
-  it('slow_download sends the whole file at that speed', async () => {
+  it('slow_download sends the whole file at the configured speed', async () => {
     const { client } = await startFaulty([{ kind: 'slow_download', bytes_per_second: 100, first: 1 }]);
     const { output } = await client.convert({ name: 'dot.png', data: tinyPng }, 'webp');
     const started = Date.now();
@@ -167,20 +167,20 @@ describe('a fault of a request', () => {
     expect(slow.bytes.equals((await readUntilItBreaks(await openDownload(client, output.connector))).bytes)).toBe(true);
   });
 
-  it('meets no request that admission refuses', async () => {
+  it('does not apply to requests refused at admission', async () => {
     const { client } = await startFaulty([{ kind: 'error', when: 'before', first: 1 }]);
     expect((await askFormat(new TestClient(client.url, createApp()))).status).toBe(403);
     expect(await statuses(client, 2)).toEqual([500, 200]);
   });
 });
 
-describe('how often and whom', () => {
-  it('first: the first so many times', async () => {
+describe('filters of a fault', () => {
+  it('first: applies only that many times', async () => {
     const { client } = await startFaulty([{ kind: 'error', when: 'before', first: 2 }]);
     expect(await statuses(client, 4)).toEqual([500, 500, 200, 200]);
   });
 
-  it('app: by name or App ID, nobody else', () => {
+  it('app: matches the name or App ID, and no other app', () => {
     for (const app of ['mine', appId.toUpperCase()]) {
       const rules = rulesOf([{ kind: 'error', when: 'before', app }]);
       expect(ask(rules).answer?.kind).toBe('error');
@@ -188,7 +188,7 @@ describe('how often and whom', () => {
     }
   });
 
-  it('endpoint and class: those, in any version of the API', () => {
+  it('endpoint and class: match in every API version', () => {
     const rules = rulesOf([
       { kind: 'latency', ms: 1, endpoint: 'convert/file' },
       { kind: 'latency', ms: 2, class: 'poll' },
@@ -198,7 +198,7 @@ describe('how often and whom', () => {
     expect(ask(rules, { endpoint: 'v1/upload/file', rateClass: 'upload' }).delayMs).toBe(0);
   });
 
-  it('of several faults of one answer the first counts', () => {
+  it('use the first of several faults that match a request', () => {
     const rules = rulesOf([
       { kind: 'rate_limit', first: 1 },
       { kind: 'error', when: 'before' },
@@ -207,7 +207,7 @@ describe('how often and whom', () => {
   });
 });
 
-it('a fault of a callback is decided for each callback of the app: lost, late, several times', () => {
+it('decides callback faults for each callback of the app: lost, late, several times', () => {
   const rules = rulesOf([
     { kind: 'callback_lost', first: 1 },
     { kind: 'callback_late', ms: 300, first: 2 },
@@ -225,7 +225,7 @@ it('a fault of a callback is decided for each callback of the app: lost, late, s
 describe('faults.toml', () => {
   const error = '[[faults]]\nkind = "error"\nwhen = "before"\n';
 
-  it('is off without a file, and on with one, said in one line at the start', async () => {
+  it('turns faults on, with one log line at the start', async () => {
     const dataDir = await createDataDir();
     const off = await startTestService({ dataDir });
     expect([(await askFormat(off.client)).status, off.logged]).toEqual([200, []]);
@@ -239,7 +239,7 @@ describe('faults.toml', () => {
     expect(await statuses(on.client, 2)).toEqual([500, 200]);
   });
 
-  it('is read again on demand: counts continue while it is the same, and a bad file changes nothing', async () => {
+  it('is reloaded on demand: counts continue if it is unchanged, and an invalid file changes nothing', async () => {
     const running = await startTestService();
     stops.push(running.stop);
     const { client, service, dataDir, logged } = running;
@@ -271,7 +271,7 @@ describe('faults.toml', () => {
     ['[[faults]]\nkind = "callback_duplicate"\ncopies = 1\n', 'faults.0.copies: must be 2 or more'],
     ['[faults]\nkind = "error"\n', 'faults: must be written as [[faults]]'],
     ['seeds = 1\n', 'seeds: there is no such key'],
-  ])('that says %j is refused in one line: %s', async (text, problem) => {
+  ])('with %j is refused in one line: %s', async (text, problem) => {
     const dataDir = await createDataDir();
     const file = path.join(dataDir, 'faults.toml');
     await writeFile(file, text);
@@ -283,7 +283,7 @@ describe('faults.toml', () => {
     expect(message).not.toContain('\n');
   });
 
-  it('is read when it changes, after the accounts: a fault may name an app that is new', async () => {
+  it('is reloaded on change after the accounts, so that a fault may name a new app', async () => {
     const running = await startTestService();
     stops.push(running.stop);
     const { client, dataDir, logged } = running;
@@ -299,13 +299,13 @@ describe('faults.toml', () => {
     expect(logged.filter((line) => line.includes('stay as they were'))).toEqual([]);
   });
 
-  it('that was named has to exist', async () =>
+  it('must exist if it is named', async () =>
     await expect(startTestService({ faultsFile: '/nowhere/faults.toml' })).rejects.toThrow(
       '/nowhere/faults.toml: there is no such faults file',
     ));
 });
 
-it('the option faults is checked like the file', async () => {
+it('checks the option faults like the file', async () => {
   const faults = { faults: [{ kind: 'latency', ms: 0 }] } satisfies FaultsOptions;
   await expect(startTestService({ faults })).rejects.toThrow('the option faults: faults.0.ms: must be more than 0');
 });

@@ -5,7 +5,7 @@ import { setImmediate } from 'node:timers/promises';
 import { until } from '../../../../test/support/until';
 import { openRequest, parseAnswer, serviceOfAllTests, tinyPng, toBytes, uploadHead } from '../support';
 
-/** Uploads and downloads: what is kept, what is refused, and what never touches the disk. */
+/** What uploads and downloads keep, refuse, and never write to disk. */
 
 const maxUploadBytes = 64 * 1024;
 const running = serviceOfAllTests({ maxUploadBytes, allowRemote: true });
@@ -42,7 +42,7 @@ describe('upload/file', () => {
     ],
     ['NOT_VALID_EXTENSION', { name: 'a.exe', data: 'x' }, 'exe'],
     ['NOT_VALID_EXTENSION', { name: 'noextension', data: 'x' }, 'extension'],
-  ])('answers %s at HTTP 200 and keeps nothing', async (code, file, subject) => {
+  ])('answers %s with HTTP 200 and keeps nothing', async (code, file, subject) => {
     const before = await uploads();
     const { status, error } = await client.post('upload/file', {}, file);
     expect([status, error.code]).toEqual([200, code]);
@@ -50,7 +50,7 @@ describe('upload/file', () => {
     expect(await uploads()).toEqual(before);
   });
 
-  it('refuses a file that is far too large before it has come', async () => {
+  it('refuses a file that is far too large before it has arrived', async () => {
     const { request, answer } = openRequest(client, 'upload/file', { headers: { 'content-length': 3 * 1024 ** 3 } });
     request.write(`${uploadHead(client)}its first bytes`);
     const { status, body } = await answer;
@@ -66,7 +66,7 @@ describe('upload/file', () => {
     });
   });
 
-  it('takes the file before the field data as well', async () => {
+  it('accepts the file before the field data', async () => {
     const form = new FormData();
     form.set('file', new Blob([toBytes(tinyPng)]), 'dot.png');
     form.set('data', JSON.stringify({ app: client.app.appId }));
@@ -86,7 +86,7 @@ describe('upload/file', () => {
     expect([[status, error.code], await uploads()]).toEqual([[400, code], before]);
   });
 
-  it('refuses a field that has no name', async () => {
+  it('refuses a field without a name', async () => {
     const body =
       '--b\r\ncontent-disposition: form-data\r\n\r\nx\r\n' +
       `--b\r\ncontent-disposition: form-data; name="data"\r\n\r\n${JSON.stringify({ app: client.app.appId })}\r\n--b--\r\n`;
@@ -110,7 +110,7 @@ describe('upload/file', () => {
     expect(await uploads()).toEqual(before);
   });
 
-  it('answers a refused upload, and the next request on the same connection', async () => {
+  it('answers a refused upload and the next request on the same connection', async () => {
     const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
     const send = async (data?: string) => {
       const { request, answer } = openRequest(client, 'upload/file', { agent });
@@ -121,7 +121,7 @@ describe('upload/file', () => {
     agent.destroy();
   });
 
-  it('leaves nothing behind when the upload is cut off', async () => {
+  it('leaves nothing behind when an upload is cut off', async () => {
     const before = await uploads();
     const { request } = openRequest(client, 'upload/file', { headers: { 'content-length': 60_000 } });
     request.write(uploadHead(client) + 'x'.repeat(30_000));
@@ -131,7 +131,7 @@ describe('upload/file', () => {
     expect(await uploads()).toEqual(before);
   });
 
-  it('does not store the file of a stranger', async () => {
+  it('does not store a file without a valid token', async () => {
     const before = await uploads();
     const form = new FormData();
     form.set('file', new Blob([toBytes(tinyPng)]), 'a.png');
@@ -142,7 +142,7 @@ describe('upload/file', () => {
 });
 
 describe('downloads', () => {
-  it('carry size, type and a safe name', async () => {
+  it('have size, type and a safe name', async () => {
     const { bytes, headers } = await client.convertToBytes({ name: 'Straße 7%.png', data: tinyPng }, 'webp');
     expect(headers.get('content-length')).toBe(String(bytes.length));
     expect(headers.get('content-type')).toBe('image/webp');
@@ -151,7 +151,7 @@ describe('downloads', () => {
     expect(encoded).toBe(`filename*=UTF-8''${encodeURIComponent('Straße 7%.webp')}`);
   });
 
-  it('have a link with the address of the endpoint, as the caller reached the service', async () => {
+  it('have a link with the host by which the caller reached the service', async () => {
     const converted = await client.convert({ name: 'dot.png', data: tinyPng }, 'webp');
     const linkAs = async (host: string): Promise<unknown> => {
       const headers = { host, 'content-type': 'application/x-www-form-urlencoded' };
@@ -164,7 +164,7 @@ describe('downloads', () => {
     expect(await linkAs('no host/at all')).toBe(`${client.url}/v1/download/url/get`);
   });
 
-  it('that their clients break off are no failures of the service', async () => {
+  it('aborted by their clients are not logged as failures', async () => {
     const converted = await client.convert({ name: 'dot.png', data: tinyPng }, 'webp');
     const { output } = await client.post('download/url', { connector: converted.output.connector });
     const headers = { 'content-type': 'application/x-www-form-urlencoded' };

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createApp, openRequest, startTestService, type TestClient, tinyPng, tinySvg, uploadHead } from '../support';
 
-/** How much of the disk the service takes, and what happens when that is taken. */
+/** Limits of disk usage, and behaviour at the limit. */
 
 const kilobytes = (count: number): string => 'x'.repeat(count * 1024);
 const full = {
@@ -22,7 +22,7 @@ const filesIn = async (dataDir: string): Promise<string[]> =>
   (await Promise.all(['uploads', 'outputs'].map((folder) => readdir(path.join(dataDir, folder))))).flat();
 
 describe('uploads and outputs beyond max_stored_bytes', () => {
-  it('refuses the upload that has no room and keeps nothing of it; a smaller one has room', async () => {
+  it('refuses an upload without room and keeps nothing of it; a smaller one fits', async () => {
     const { client, dataDir, stop } = await startTestService({ maxStoredBytes: 100 * 1024 });
     const first = await client.upload('a.txt', kilobytes(60));
     expect(await client.post('upload/file', {}, { name: 'b.txt', data: kilobytes(60) })).toMatchObject(full);
@@ -32,7 +32,7 @@ describe('uploads and outputs beyond max_stored_bytes', () => {
     await stop();
   });
 
-  it('stops an upload of unknown length where the room ends', async () => {
+  it('stops an upload of unknown length at the limit', async () => {
     const { client, dataDir, stop } = await startTestService({ maxStoredBytes: 100 * 1024 });
     expect(await uploadInChunks(client, 300)).toMatch(outOfSpace);
     expect(await filesIn(dataDir)).toEqual([]);
@@ -40,7 +40,7 @@ describe('uploads and outputs beyond max_stored_bytes', () => {
     await stop();
   });
 
-  it('counts what an earlier process has left', async () => {
+  it('counts the files of an earlier process', async () => {
     const testApp = createApp();
     const first = await startTestService({ maxStoredBytes: 100 * 1024 }, testApp);
     await first.client.upload('a.txt', kilobytes(60));
@@ -50,7 +50,7 @@ describe('uploads and outputs beyond max_stored_bytes', () => {
     await second.stop();
   });
 
-  it('ends a conversion whose output has no room, keeps nothing of it, and continues', async () => {
+  it('fails a conversion whose output does not fit, keeps nothing of it, and continues', async () => {
     const { client, dataDir, stop } = await startTestService({ maxStoredBytes: 200 * 1024 });
     const other = await client.upload('a.txt', kilobytes(198));
     const svg = tinySvg.replace('width="40" height="20"', 'width="4000" height="2000"');
@@ -62,7 +62,7 @@ describe('uploads and outputs beyond max_stored_bytes', () => {
   });
 });
 
-it('an output that would have no room at any time is the mistake of the file', async () => {
+it('fails a conversion whose output could never fit as a fault of the file', async () => {
   const { client, stop } = await startTestService({ maxWrittenBytes: 4 * 1024 });
   const svg = tinySvg.replace('width="40" height="20"', 'width="4000" height="2000"');
   const { error } = await client.convert({ name: 'a.svg', data: svg }, 'png');
@@ -71,18 +71,18 @@ it('an output that would have no room at any time is the mistake of the file', a
   await stop();
 });
 
-it('a disk with less than min_free_bytes takes no upload', async () => {
+it('refuses uploads on a disk with less than min_free_bytes', async () => {
   const { client, dataDir, stop } = await startTestService({ minFreeBytes: Number.MAX_SAFE_INTEGER });
   expect(await client.post('upload/file', {}, { name: 'a.png', data: tinyPng })).toMatchObject(full);
   expect(await filesIn(dataDir)).toEqual([]);
   await stop();
 });
 
-/** Half a kilobyte that becomes megabytes of pixels which nothing compresses. */
+/** Half a kilobyte of SVG that renders to megabytes of incompressible pixels. */
 const noise =
   '<svg xmlns="http://www.w3.org/2000/svg" width="1200" height="1200"><filter id="n"><feTurbulence baseFrequency="0.9"/></filter><rect width="1200" height="1200" filter="url(#n)"/></svg>';
 
-/** Where a file system of three megabytes can be mounted: as root. */
+/** Undefined unless a file system of three megabytes can be mounted, which needs root. */
 const smallDisk = mountSmallDisk();
 
 (smallDisk === undefined ? describe.skip : describe)('a disk that is full in the middle of a write', () => {
@@ -91,7 +91,7 @@ const smallDisk = mountSmallDisk();
     rmSync(smallDisk ?? '', { recursive: true });
   });
 
-  it('ends the upload or the task with an error, leaves no half file, and the service continues', async () => {
+  it('fails the upload or the task, leaves no partial file, and continues', async () => {
     const dataDir = path.join(smallDisk ?? '', 'data');
     mkdirSync(dataDir);
     const { client, service } = await startTestService({ dataDir, minFreeBytes: 0 });
@@ -117,7 +117,7 @@ function mountSmallDisk(): string | undefined {
   }
 }
 
-/** Sends an upload whose length nobody knows before its end; its status and answer. */
+/** Uploads with chunked encoding, so that the length is unknown. @returns status and body. */
 async function uploadInChunks(client: TestClient, kilobyteCount: number): Promise<string> {
   const { request, answer } = openRequest(client, 'upload/file');
   request.write(uploadHead(client, 'a.txt'));

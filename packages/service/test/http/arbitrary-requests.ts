@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { endpoints } from '../../../../src/contract/endpoints';
 
-/** Requests that a service on a network has to live with: nearly right ones, odd ones, and bytes that are no HTTP. */
+/** Generates requests that a public service must survive: nearly valid ones, odd ones, and bytes that are not HTTP. */
 
 export interface RawRequest {
   readonly path: string;
@@ -9,7 +9,7 @@ export interface RawRequest {
   readonly body: Buffer;
 }
 
-/** What makes requests get beyond the first check: a real app with real tasks. */
+/** A real app with real tasks, which gets requests past the first check. */
 export interface Known {
   readonly appId: string;
   readonly token: string;
@@ -30,7 +30,7 @@ const anyPath = fc.oneof(
   },
 );
 
-/** Complete data of each endpoint; the connectors are of all kinds of tasks. */
+/** Valid data for each endpoint; the connectors are of all kinds of tasks. */
 function rightData({ appId, connectors }: Known): fc.Arbitrary<{ path: string; data: Record<string, unknown> }> {
   const format = fc.constantFrom('png', 'webp', 'pdf', 'md', 'docx', 'md-gfm');
   const include = fc.array(fc.constantFrom('entity', 'payload', 'result'), { maxLength: 4 });
@@ -58,7 +58,7 @@ function rightData({ appId, connectors }: Known): fc.Arbitrary<{ path: string; d
   );
 }
 
-/** Data that is right, or wrong in one place, in the data keys or the parameters. */
+/** Valid data, or data with one change in its keys or parameters. */
 function dataOf(known: Known): fc.Arbitrary<{ path: string; data: unknown }> {
   const key = fc.constantFrom('app', 'connector', 'include', 'mode', 'callback', 'parameters', 'output', 'input', 'x');
   const change = fc.option(fc.record({ key, value: fc.option(anything, { nil: undefined }), deep: fc.boolean() }));
@@ -143,7 +143,7 @@ const file = fc.record({
 });
 const oddPart = fc.record({ disposition, headers: partHeaders, body: bytes });
 
-/** The parts around the field `data`: the file of an upload, and whatever else somebody may send. */
+/** The field `data`, the file of an upload, and sometimes odd parts. */
 function partsWith(text: string, path: string): fc.Arbitrary<Part[]> {
   const data: Part = { disposition: 'form-data; name="data"', headers: [], body: Buffer.from(text, 'utf8') };
   const isUpload = path === `/${endpoints.uploadFile}`;
@@ -206,7 +206,7 @@ function bodyOf(text: string, path: string): fc.Arbitrary<{ type: string; body: 
   );
 }
 
-/** Requests that are HTTP and whose body ends where it says. */
+/** Valid HTTP requests with a complete body. */
 export function rawRequests(known: Known): fc.Arbitrary<RawRequest> {
   const authorization = fc.oneof(
     { weight: 8, arbitrary: fc.constant(`Bearer ${known.token}`) },
@@ -224,7 +224,7 @@ export function rawRequests(known: Known): fc.Arbitrary<RawRequest> {
   );
 }
 
-/** Bytes for a connection, cut off wherever. */
+/** Bytes to send on a connection, possibly truncated. */
 export function rawBytes({ token }: Known): fc.Arbitrary<Buffer> {
   const start = 'POST /v1/upload/file HTTP/1.1\r\nhost: x\r\n';
   const auth = `authorization: Bearer ${token}\r\n`;

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { serviceOfAllTests } from '../support';
 
-/** curl and jq as docs/service/clients.md shows them. */
+/** The curl and jq example of docs/service/clients.md. */
 
 const hasCurl = ['curl', 'jq'].every((tool) => spawnSync(tool, ['--version']).status === 0);
 const page = readFileSync(path.resolve(__dirname, '../../../../docs/service/clients.md'), 'utf8');

@@ -5,7 +5,7 @@ import { readParts } from '../../src/http/multipart';
 const type = 'multipart/form-data; boundary=b';
 const limits = { maxFormFields: 20 };
 
-/** The form in pieces of this size, so that every delimiter is cut somewhere; read as a whole, it has the same fields. */
+/** Parses the form in pieces of `size` bytes, which may split delimiters, and checks that parsing it as a whole gives the same fields. */
 async function read(text: string | Buffer, { contentType = type, size = 1 << 20 } = {}) {
   const bytes = Buffer.from(text);
   const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) =>
@@ -24,38 +24,35 @@ const data = (value: string): string => `--b\r\nContent-Disposition: form-data; 
 const dataField = (value: string) => ({ name: 'data', isFile: false, value });
 
 describe('a multipart form', () => {
-  it.each([1, 2, 7, 1_000])(
-    'gives every field, whatever stands around the form, in pieces of %d bytes',
-    async (size) => {
-      const file = '--b\r\ncontent-disposition: form-data; name="file"; filename="x"\r\n\r\nbytes\r\n';
-      const nameless = '--b\r\ncontent-disposition: form-data\r\n\r\nx\r\n';
-      const empty = '--b\r\ncontent-disposition: form-data; name=e\r\n\r\n';
-      const form = `preamble\r\n${file}${nameless}${empty}${data('{"é": 1}')}--b--\r\nepilogue`;
-      expect(await read(form, { size })).toEqual([
-        { name: 'file', isFile: true, value: '', fileName: 'x' },
-        { name: '', isFile: false, value: 'x' },
-        { name: 'e', isFile: false, value: '' },
-        dataField('{"é": 1}'),
-      ]);
-    },
-  );
+  it.each([1, 2, 7, 1_000])('gives every field, ignoring text around the form, in pieces of %d bytes', async (size) => {
+    const file = '--b\r\ncontent-disposition: form-data; name="file"; filename="x"\r\n\r\nbytes\r\n';
+    const nameless = '--b\r\ncontent-disposition: form-data\r\n\r\nx\r\n';
+    const empty = '--b\r\ncontent-disposition: form-data; name=e\r\n\r\n';
+    const form = `preamble\r\n${file}${nameless}${empty}${data('{"é": 1}')}--b--\r\nepilogue`;
+    expect(await read(form, { size })).toEqual([
+      { name: 'file', isFile: true, value: '', fileName: 'x' },
+      { name: '', isFile: false, value: 'x' },
+      { name: 'e', isFile: false, value: '' },
+      dataField('{"é": 1}'),
+    ]);
+  });
 
-  it('reads header names in any case, bare names, folded headers, and a quoted boundary', async () => {
+  it('accepts header names in any case, bare names, folded headers and a quoted boundary', async () => {
     const part =
       '--b\r\nCONTENT-TYPE: application/json;\r\n charset="UTF-8"\r\nCONTENT-DISPOSITION: form-data;\r\n\tname=data\r\n\r\n{}\r\n--b--';
     const contentType = 'Multipart/Form-Data; charset="utf-8"; boundary="b"';
     expect(await read(part, { contentType })).toEqual([dataField('{}')]);
   });
 
-  it('keeps line ends and dashes of the value', async () =>
+  it('keeps line breaks and dashes of a value', async () =>
     expect(await read(`${data('a\r\n--c\r\n\r\nb')}--b--`)).toEqual([dataField('a\r\n--c\r\n\r\nb')]));
 
-  it('has no field when there is no part', async () => expect(await read('--b--\r\n')).toEqual([]));
+  it('has no fields without parts', async () => expect(await read('--b--\r\n')).toEqual([]));
 
-  it('shows a field that is sent twice as two values', async () =>
+  it('returns both values of a repeated field', async () =>
     expect(await read(`${data('1')}${data('2')}--b--`)).toEqual([dataField('1'), dataField('2')]));
 
-  it('reads a text in the character set that it names', async () => {
+  it('decodes a text in the declared character set', async () => {
     const head =
       '--b\r\nContent-Disposition: form-data; name="data"\r\nContent-Type: text/plain; charset=ISO-8859-1\r\n\r\n';
     const form = Buffer.concat([Buffer.from(head), Buffer.from('Größe', 'latin1'), Buffer.from('\r\n--b--')]);
@@ -74,12 +71,12 @@ describe('a multipart form', () => {
       '--b\r\nContent-Disposition: form-data; name="data"\r\nContent-Transfer-Encoding: base64\r\n\r\ne30=\r\n--b--',
       /transfer encoding base64; send its bytes as they are/,
     ],
-  ])('is refused when it %s', async (_title, text, reason) => {
+  ])('is refused if it %s', async (_title, text, reason) => {
     await expect(read(text)).rejects.toThrow(reason);
     expect(() => fieldsOf(Buffer.from(text), type, limits)).toThrow(reason);
   });
 
-  it('is not read behind the first field too many, so that thousands of them cost nothing', () => {
+  it('is not parsed past the first field over the limit, so that thousands of fields cost nothing', () => {
     const many = Buffer.from(`${data('1').repeat(10_000)}no end`);
     expect(fieldsOf(many, type, limits)).toHaveLength(limits.maxFormFields + 1);
   });
@@ -104,7 +101,7 @@ it.each([
   ['with a backslash at its end', 'filename="C:\\x\\"', 'C:\\x\\'],
   ['with backslashes alone, and no quote after them', `filename="${'\\'.repeat(15_000)}`, `"${'\\'.repeat(15_000)}`],
   ['with a semicolon', 'FileName = "a; name=b.md"', 'a; name=b.md'],
-])('the name of a file in a form %s', async (_title, parameter, expected) => {
+])('reads a file name %s', async (_title, parameter, expected) => {
   const form = [
     Buffer.from('--b\r\nContent-Disposition: form-data; name="file"; '),
     Buffer.from(parameter),

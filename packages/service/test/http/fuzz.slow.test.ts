@@ -7,9 +7,9 @@ import { isObject, Reply } from '../../../conformance/src/reply';
 import { serviceOfAllTests, tinyPng } from '../support';
 import { type Known, rawBytes, type RawRequest, rawRequests } from './arbitrary-requests';
 
-/** Whatever is sent, the service answers in the document's words, fails in nothing, and continues serving. */
+/** Whatever is sent, the service answers in the documented form, never fails, and keeps serving. */
 
-/** `npm run fuzz` looks longer. */
+/** `npm run fuzz` runs more. */
 const runs = Number(process.env['FUZZ_RUNS'] ?? 200);
 
 const running = serviceOfAllTests();
@@ -40,7 +40,7 @@ async function ask({ path, headers, body }: RawRequest): Promise<Reply> {
   return new Reply(answer.statusCode, answer.headers, Buffer.from(await answer.body.arrayBuffer()));
 }
 
-it('a request of whatever shape is answered in the shape of the document, and never with a server error', async () => {
+it('answers any request in the documented form, and never with a server error', async () => {
   const seen = new Map<string, number>();
   await fc.assert(
     fc.asyncProperty(rawRequests(known), async (request) => {
@@ -49,18 +49,18 @@ it('a request of whatever shape is answered in the shape of the document, and ne
       seen.set(errorCode ?? 'accepted', (seen.get(errorCode ?? 'accepted') ?? 0) + 1);
       expect(reply.status).toBeLessThan(500);
       if (errorCode === undefined && request.path === '/v1/download/url/get') return;
-      // An `include` that selects nothing leaves an empty object.
+      // An `include` that selects nothing gives an empty object.
       expect(isObject(reply.json)).toBe(true);
       if (errorCode !== undefined) expect(lookUpErrorCode(errorCode)?.httpStatus).toBe(reply.status);
     }),
     { numRuns: runs },
   );
-  // The figures of `npm run fuzz`; they also show that requests got beyond the first check.
+  // Output of `npm run fuzz`; it also shows that requests got past the first check.
   if (runs > 200) console.log(JSON.stringify(Object.fromEntries([...seen].sort())));
   expect(seen.get('accepted')).toBeGreaterThan(0);
 });
 
-it('bytes that are no whole request take nothing down', async () =>
+it('survives bytes that are not a complete request', async () =>
   await fc.assert(
     fc.asyncProperty(rawBytes(known), async (bytes) => {
       const socket = createConnection({ port: running.service.port, host: '127.0.0.1' });

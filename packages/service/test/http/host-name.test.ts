@@ -1,6 +1,6 @@
 import { openRequest, serviceOfAllTests, startTestService, type TestClient } from '../support';
 
-/** A request with this header Host; the answer as text. */
+/** Sends a request with this Host header. @returns status and body. */
 async function ask(client: TestClient, host: string): Promise<string> {
   const headers = { host, 'content-type': 'application/x-www-form-urlencoded' };
   const { request, answer } = openRequest(client, 'format/get', { headers });
@@ -10,7 +10,7 @@ async function ask(client: TestClient, host: string): Promise<string> {
   return `${status ?? 0} ${body}`;
 }
 
-describe('the service of one machine', () => {
+describe('a local service', () => {
   const running = serviceOfAllTests();
 
   it.each([
@@ -23,7 +23,7 @@ describe('the service of one machine', () => {
     '[::1]',
     'files.localhost',
     'localhost.',
-  ])('answers as %s', async (host) => expect(await ask(running.client, host)).toMatch(/^200 /));
+  ])('answers to the name %s', async (host) => expect(await ask(running.client, host)).toMatch(/^200 /));
 
   it.each([
     'attacker.example',
@@ -32,12 +32,12 @@ describe('the service of one machine', () => {
     '10.0.0.1',
     '[fe80::1]:80',
     'localhost@attacker.example',
-  ])('refuses to be %s', async (host) => {
+  ])('refuses the name %s', async (host) => {
     expect(await ask(running.client, host)).toMatch(/^400 .*INVALID_FIELD.*allow_remote/);
   });
 });
 
-it('a service that other machines may use answers under any name', async () => {
+it('a service open to other machines answers to any name', async () => {
   const { client, stop } = await startTestService({ allowRemote: true });
   expect(await ask(client, 'files.example.com')).toMatch(/^200 /);
   await stop();

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { type ClientName, clientNames, PublicClient } from '../../../../test/support/public-client';
 import { createApp, createDataDir, longMarkdown, startTestService, tinyPng, tinySvg } from '../support';
 
-/** The public clients of such a service convert with this one as they are. */
+/** Unmodified public clients of such a service work with this one. */
 
 let running: Awaited<ReturnType<typeof startTestService>>;
 const own = createApp();
@@ -33,14 +33,14 @@ describe.each(clientNames)('the %s client', (name) => {
     expect([outputName, vcredits]).toEqual([expect.stringMatching(/^[a-z]+\.[a-z]+$/), 0]);
   });
 
-  it('is told of a file that cannot be converted', async () => {
+  it('learns that a file cannot be converted', async () => {
     const cut = { name: 'cut.png', data: tinyPng.subarray(0, 40) };
     const outcome = clientOf(name).convert(cut, 'webp');
     await expect(outcome).rejects.toMatchObject({ name: 'ServiceSaidNo' });
     await expect(outcome).rejects.toThrow(/^(FAILED_CONVERT|the conversion is failed)$/);
   });
 
-  it('is told what is wrong with its token, its file and its target', async () => {
+  it('learns what is wrong with its token, file or target', async () => {
     const stranger = clientOf(name, { app: own.app.appId, token: 'nobody' });
     const dot = { name: 'dot.png', data: tinyPng };
     const asked: [PublicClient, { name: string; data: string | Buffer }, string, string][] = [
@@ -60,7 +60,7 @@ describe.each(clientNames)('the %s client', (name) => {
   });
 });
 
-it('the free app converts as often a day as it may, and is told how many hours to wait then', async () => {
+it('limits the conversions of the free app per day, and says how many hours to wait', async () => {
   const free = clientOf('javascript', { app: 'free', token: 'FREE-TOKEN' });
   const dot = { name: 'dot.png', data: tinyPng };
   expect((await free.convert(dot, 'webp')).vcredits).toBe(0);

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { RateLimiter } from '../../src/http/admission';
 import { createApp, openRequest, parseAnswer, serviceOfAllTests, TestClient, tinySvg, uploadHead } from '../support';
 
-/** Section "Limits". */
+/** Section "Limits" of the document. */
 
 describe('a rate limiter', () => {
   const create = () => {
@@ -13,7 +13,7 @@ describe('a rate limiter', () => {
     return { take, pass: (ms: number) => (now += ms) };
   };
 
-  it('counts down to 0 and then refuses, without counting what it refuses', () => {
+  it('counts down to 0 and then refuses, without counting refused requests', () => {
     const { take } = create();
     expect(take()).toEqual({ limit: 2, remaining: 1, resetSeconds: 10, exceeded: false });
     expect(take()).toEqual({ limit: 2, remaining: 0, resetSeconds: 10, exceeded: false });
@@ -21,7 +21,7 @@ describe('a rate limiter', () => {
     expect(take(4)).toMatchObject({ remaining: 1, exceeded: false });
   });
 
-  it('rounds the seconds up, so that whoever waits for them finds a whole window', () => {
+  it('rounds the seconds up, so that a client that waits gets a whole window', () => {
     const { take, pass } = create();
     take();
     take();
@@ -33,14 +33,14 @@ describe('a rate limiter', () => {
     expect(take()).toEqual({ limit: 2, remaining: 1, resetSeconds: 10, exceeded: false });
   });
 
-  it('begins a window with the first request after the last one', () => {
+  it('starts a window with the first request after the previous window', () => {
     const { take, pass } = create();
     take();
     pass(25_000);
     expect(take()).toMatchObject({ remaining: 1, resetSeconds: 10 });
   });
 
-  it('follows a limit and a window that change while they run', () => {
+  it('applies a changed limit or window at once', () => {
     const { take } = create();
     take();
     take();
@@ -49,12 +49,12 @@ describe('a rate limiter', () => {
     expect(take(5, 2)).toMatchObject({ remaining: 1, resetSeconds: 2 });
   });
 
-  it('keeps windows apart, and its memory flat', () => {
+  it('keeps windows apart, and its memory bounded', () => {
     const { take } = create();
     take(2, 10, 'b');
     expect(take()).toMatchObject({ remaining: 1 });
     for (let key = 0; key < 30_000; key += 1) take(2, 10, String(key));
-    // The oldest windows gave way.
+    // The oldest windows were evicted.
     expect(take(2, 10, 'b')).toMatchObject({ remaining: 1 });
     expect(take(2, 10, '29999')).toMatchObject({ remaining: 0 });
   });
@@ -65,7 +65,7 @@ describe('the service', () => {
   const running = serviceOfAllTests({ apps: [createApp('other').app, testApp.app] }, testApp);
   const { client } = running;
 
-  /** The file has no app of its own: what it says of limits holds for apps of the file only. */
+  /** Defines an app in the accounts file, because the limits there apply only to apps of the file. */
   async function limit(limits: string, anonymous = ''): Promise<TestClient> {
     const app = createApp('limited');
     const text = `${anonymous}\n[apps.limited]\napp_id = "${app.app.appId}"\ntoken_sha256 = "${String(app.app.tokenSha256)}"\n[apps.limited.rate_limits]\n${limits}\n`;
@@ -83,7 +83,7 @@ describe('the service', () => {
       return /^\d+$/.test(text) ? Number(text) : text;
     });
 
-  it('sends three headers with answers of every kind, bytes and errors of the server too', async () => {
+  it('sends the three headers with every kind of answer, including files and server errors', async () => {
     const { output } = await client.convert({ name: 'logo.svg', data: tinySvg }, 'png');
     const answers = [
       (await client.download(output.connector ?? '')).headers,
@@ -102,7 +102,7 @@ describe('the service', () => {
     }
   });
 
-  it('says in the message of a 429 how long to wait', async () => {
+  it('tells in the message of a 429 how long to wait', async () => {
     const limited = await limit('window_seconds = 60\ninfo = 1');
     await limited.post('format/get', formats);
     const refused = await limited.post('format/get', formats);
@@ -111,7 +111,7 @@ describe('the service', () => {
     expect(wait).toMatch(/^(60|[1-5]?\d)$/);
   });
 
-  it('counts each class of endpoints by itself, and each app', async () => {
+  it('counts each class of endpoints and each app separately', async () => {
     const limited = await limit('upload = 1\nsubmit = 1\npoll = 1\ndownload = 1\ninfo = 1');
     const classes = [
       ['upload/file'],
@@ -129,7 +129,7 @@ describe('the service', () => {
     expect((await client.post('format/get', formats)).status).toBe(200);
   });
 
-  it('counts whoever has no valid token by address, unknown paths included, and apps are not held up by that', async () => {
+  it('counts requests without a valid token by address, including unknown paths, without limiting apps', async () => {
     await limit('', '[anonymous]\nwindow_seconds = 60\nrequests = 3');
     const statuses = [];
     for (const [pathname, method] of [
@@ -142,15 +142,15 @@ describe('the service', () => {
       const response = await fetch(`${client.url}/${pathname ?? ''}`, { method: method ?? '' });
       statuses.push((await parseAnswer(response)).status);
     }
-    // What other tests of this file sent from this address counts as well.
+    // Requests of other tests from this address count as well.
     expect([statuses.slice(-2), (await client.post('format/get', formats)).status]).toEqual([[429, 429], 200]);
   });
 
-  it('does not wait for the file of an upload that is one too many', async () => {
+  it('refuses an upload over the limit without waiting for its file', async () => {
     const limited = await limit('upload = 1');
     await limited.post('upload/file', {}, { name: 'a.svg', data: tinySvg });
     const { request, answer } = openRequest(limited, 'upload/file', { headers: { 'content-length': 999_999 } });
-    // The file never comes.
+    // The file is never sent.
     request.write(uploadHead(limited));
     const { status } = await answer;
     request.destroy();

@@ -1,11 +1,11 @@
 import net from 'node:net';
 import { serviceOfAllTests } from '../support';
 
-/** Requests that no HTTP library sends: the answer is the document's all the same, not Node's own. */
+/** Requests that no HTTP library sends get an answer in the documented form instead of Node's own. */
 
 const running = serviceOfAllTests({ headersTimeoutMs: 400 });
 
-/** Everything that comes back on a connection, until the service closes it. */
+/** Sends the pieces, and returns the answer once the service has closed the connection. */
 async function exchange(...pieces: string[]): Promise<{ head: string; body: unknown }> {
   const socket = net.connect(Number(new URL(running.service.url).port), '127.0.0.1');
   const chunks: Buffer[] = [];
@@ -22,7 +22,7 @@ const close = 'connection: close\r\n';
 const post = (headers: string) => `POST ${path} HTTP/1.1\r\nhost: localhost\r\n${headers}`;
 const unreadable = [400, 'INVALID_FIELD', /could not be read/] as const;
 const postAlone = [405, 'POST_METHOD_ALLOWED', /POST/] as const;
-// The request was read: what is missing is said next.
+// The request could be parsed, so the missing header is reported next.
 const read = [403, 'MISSING_AUTHORIZATION_HEADER', /missing/] as const;
 
 it.each([
@@ -38,7 +38,7 @@ it.each([
   ['an upgrade', post('upgrade: h2c\r\nconnection: upgrade, close\r\n\r\n'), ...read],
   ['HTTP/1.0', `POST ${path} HTTP/1.0\r\n\r\n`, ...read],
   ['a method that is seldom seen', `PROPFIND ${path} HTTP/1.1\r\nhost: localhost\r\n${close}\r\n`, ...postAlone],
-])('%s is answered in the document’s shape, with its headers', async (_what, request, status, code, message) => {
+])('answers %s in the documented form, with all headers', async (_what, request, status, code, message) => {
   const { head, body } = await exchange(request);
   expect(head).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
   for (const name of ['limit', 'remaining', 'reset'])
@@ -48,14 +48,14 @@ it.each([
   expect(body).toMatchObject({ result: { output: {}, error: { code }, warning: {} } });
 });
 
-it('a body whose chunks are broken is answered once', async () => {
+it('answers a body with broken chunks only once', async () => {
   const request = `POST ${path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${running.client.token}\r\ntransfer-encoding: chunked\r\ncontent-type: application/x-www-form-urlencoded\r\n\r\n`;
   const { head, body } = await exchange(request, 'no chunk\r\n');
   expect(head).toMatch(/^HTTP\/1\.1 400 /);
   expect(body).toMatchObject({ code: 'INVALID_FIELD', result: { error: { code: 'INVALID_FIELD' } } });
 });
 
-it('a client that sends its whole body before it reads gets the refusal, also on a connection that is not kept', async () => {
+it('delivers the refusal to a client that sends its whole body before it reads, even without keep-alive', async () => {
   const socket = net.connect(Number(new URL(running.service.url).port), '127.0.0.1').pause();
   const length = 20 * 1024 * 1024;
   socket.write(`${post(close)}content-length: ${length}\r\n\r\n`);

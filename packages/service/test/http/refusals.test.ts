@@ -3,7 +3,7 @@ import path from 'node:path';
 import { createCallbackApp, startReceiver } from '../callbacks/receiver';
 import { createApp, createDataDir, parseAnswer, startTestService, TestClient, tinyPng } from '../support';
 
-/** What a refused request is told, and where: it is a task too, completed with an error, and its `include` counts. */
+/** A refused request is a task too, completed with an error, and its `include` applies. */
 
 const limits = { upload: 0, submit: 0, poll: 1, info: 0, download: 0 };
 const free = createCallbackApp();
@@ -37,7 +37,7 @@ describe.each(Object.entries(apps))('an app refused with %s', (code, app) => {
   it.each([
     ['format/get', { parameters: { nonsense: 5 } }, undefined],
     ['upload/file', {}, { name: 'dot.png', data: tinyPng }],
-  ])('is given the task of %s that its include asks for', async (endpoint, data, file) => {
+  ])('gets the task of %s as selected by its include', async (endpoint, data, file) => {
     const answer = await clientOf().post(endpoint, { ...data, include }, file);
     expect([answer.status, answer.error.code]).toEqual([status, code]);
     expect(answer.body.entity).toMatchObject({ endpoint: `v1/${endpoint}`, status: 'completed' });
@@ -55,14 +55,14 @@ describe.each(Object.entries(apps))('an app refused with %s', (code, app) => {
     });
   });
 
-  it('is told the same when its request can not be read', async () => {
+  it('gets the same answer if its request is malformed', async () => {
     const answer = await parseAnswer(await clientOf().send('format/get', { body: new URLSearchParams({ data: '{' }) }));
     expect([answer.status, answer.body.code]).toEqual([status, code]);
   });
 });
 
 describe('a refusal', () => {
-  it('at 200 says its code in the result, and at the top level when there is no result', async () => {
+  it('with status 200 has its code in the result, or at the top level if there is no result', async () => {
     const file = { name: 'empty.png', data: '' };
     const plain = await running.client.post('upload/file', {}, file);
     expect([plain.status, plain.error.code, plain.body.code]).toEqual([200, 'EMPTY_FILE', undefined]);
@@ -70,7 +70,7 @@ describe('a refusal', () => {
     expect([bare.status, bare.body.result, bare.body.code]).toEqual([200, undefined, 'EMPTY_FILE']);
   });
 
-  it('of include itself takes the default', async () => {
+  it('of include itself uses the default include', async () => {
     const answer = await running.client.post('task/response', {
       connector: crypto.randomUUID(),
       include: ['entity', 5],
@@ -78,7 +78,7 @@ describe('a refusal', () => {
     expect([answer.error.code, answer.body.entity]).toEqual(['WRONG_TYPE_DATA_KEY', undefined]);
   });
 
-  it('of a conversion in mode sync that fails is at the top level, when include leaves the result out', async () => {
+  it('of a failed sync conversion is at the top level if include leaves the result out', async () => {
     const connector = await running.client.upload('cut.png', tinyPng.subarray(0, 40));
     const data = { connector, include: ['entity'], parameters: { output: 'webp' } };
     const { status, body } = await running.client.post('convert/file', data);
@@ -87,7 +87,7 @@ describe('a refusal', () => {
   });
 });
 
-it('a task of monitoring, of a format, of a refusal, and one that named its connector in capitals, are there after a restart', async () => {
+it('keeps monitoring, format and refused tasks, and a task with its connector in capitals, over a restart', async () => {
   const dataDir = await createDataDir();
   const app = createApp('kept');
   const first = await startTestService({ dataDir }, app);
@@ -107,7 +107,7 @@ it('a task of monitoring, of a format, of a refusal, and one that named its conn
   await second.stop();
 });
 
-it('refused conversions do not count as conversions of the day', async () => {
+it('does not count refused conversions in the daily limit', async () => {
   const dataDir = await createDataDir();
   await writeFile(path.join(dataDir, 'accounts.toml'), '[free_app]\nenabled = true\ndaily_conversions = 1\n');
   const { service, stop } = await startTestService({ dataDir });
@@ -124,7 +124,7 @@ it('refused conversions do not count as conversions of the day', async () => {
   await stop();
 });
 
-it('a request that no endpoint takes counts in the window of its app, which its answer shows', async () => {
+it('counts a request to no endpoint in the window of its app, as its headers show', async () => {
   const send = async (pathname: string, method: string) => {
     const response = await fetch(`${running.client.url}/${pathname}`, { method, headers: running.client.headers });
     return [response.status, response.headers.get('x-ratelimit-limit')];
@@ -133,7 +133,7 @@ it('a request that no endpoint takes counts in the window of its app, which its 
   expect(await send('v1/upload/file', 'GET')).toEqual([405, '100000']);
 });
 
-it('a failure of the service is a task as well', async () => {
+it('records a server error as a task', async () => {
   const { client, stop } = await startTestService({ maxStoredBytes: 1 });
   const { status, body } = await client.post('upload/file', { include }, { name: 'dot.png', data: tinyPng });
   expect([status, body.code]).toEqual([500, 'INTERNAL_SERVER_ERROR']);

@@ -5,7 +5,7 @@ import { watchBody } from '../../src/http/unreadable-request';
 import type { TaskError } from '../../src/shared/task-error';
 import { parseAnswer, serviceOfAllTests, startTestService } from '../support';
 
-/** What one request may take: size, fields, depth and time. That of headers stands in raw-http.test.ts. */
+/** Limits of one request: size, fields, depth and time. raw-http.test.ts covers headers. */
 
 const { client } = serviceOfAllTests({ maxDataBytes: 512 * 1024, maxFormFields: 5, maxDataDepth: 10 });
 
@@ -13,7 +13,7 @@ const nested = (depth: number, [open, close]: [string, string]): string => open.
 
 describe('the JSON of the field data', () => {
   it.each(['task/response', 'upload/file'])(
-    'is refused by %s when it is nested 100,000 levels deep, wherever',
+    'is refused by %s if any part is nested 100,000 levels deep',
     async (endpoint) => {
       const arrays = nested(100_000, ['[', ']']);
       const objects = `${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}`;
@@ -36,7 +36,7 @@ describe('the JSON of the field data', () => {
     },
   );
 
-  it('may be as deep as the limit, and brackets in its texts do not count', async () => {
+  it('may be as deep as the limit, not counting brackets in texts', async () => {
     const { app } = client;
     const deepest = await client.postField('task/response', `{"app":"${app.appId}","x":${nested(9, ['[', ']'])}}`);
     expect(deepest.error.code).not.toBe('INVALID_FIELD');
@@ -44,7 +44,7 @@ describe('the JSON of the field data', () => {
     expect((await client.postField('format/get', text)).error.code).toBe('WRONG_FORMAT_STRUCTURE');
   });
 
-  it('is refused when it is larger than max_data_bytes', async () => {
+  it('is refused if it is larger than max_data_bytes', async () => {
     const tooMuch = 'x'.repeat(600 * 1024);
     const answers = [
       await client.postField('format/get', tooMuch),
@@ -66,8 +66,8 @@ it.each(['task/response', 'upload/file'])(
   },
 );
 
-describe('a client whose body comes byte by byte', () => {
-  it('is told so and loses the connection, whatever it asked', async () => {
+describe('a client that sends its body byte by byte', () => {
+  it('gets an error and loses the connection, whatever the endpoint', async () => {
     const impatient = await startTestService({ bodyTimeoutMs: 100 });
     const disposition = '--b\r\ncontent-disposition: form-data; name=';
     const asked = [
@@ -90,11 +90,11 @@ describe('a client whose body comes byte by byte', () => {
     await impatient.stop();
   });
 
-  describe('by a clock of its own', () => {
+  describe('measured by a fake clock', () => {
     beforeEach(() => jest.useFakeTimers());
     afterEach(() => jest.useRealTimers());
 
-    it('is no client whose large upload takes long, nor one that waits for its conversion', () => {
+    it('is not a client with a long upload, or one that waits for its conversion', () => {
       const { raw, refused } = watched(1_000);
       for (let count = 0; count < 30; count += 1) {
         raw.socket.bytesRead += 64 * 1024;
@@ -105,7 +105,7 @@ describe('a client whose body comes byte by byte', () => {
       expect([refused, jest.getTimerCount()]).toEqual([[], 0]);
     });
 
-    it('is one whose upload brings less than 64 KiB in the time', () => {
+    it('is a client whose upload sends less than 64 KiB in time', () => {
       const { raw, refused } = watched(1_000);
       raw.socket.bytesRead += 64 * 1024;
       jest.advanceTimersByTime(1_000);
@@ -115,14 +115,14 @@ describe('a client whose body comes byte by byte', () => {
       jest.advanceTimersByTime(1);
       expect(refused).toEqual([expect.objectContaining({ code: 'INVALID_FIELD' })]);
       expect(raw.destroyed).toBe(false);
-      // The answer has its time to be read.
+      // The client gets time to read the answer.
       jest.advanceTimersByTime(500);
       expect(raw.destroyed).toBe(true);
     });
   });
 });
 
-/** A request as the watch sees it. */
+/** Stands in for the request that `watchBody` watches. */
 class FakeRequest extends EventEmitter {
   complete = false;
   destroyed = false;
@@ -139,7 +139,7 @@ function watched(bodyTimeoutMs: number): { raw: FakeRequest; refused: TaskError[
   return { raw, refused };
 }
 
-/** What is answered to a request whose body never ends, until the connection is closed. */
+/** Sends a body without end, and returns everything received until the connection closes. */
 async function dripUntilClosed(port: number, begin: string): Promise<string> {
   const socket = net.connect(port, '127.0.0.1');
   let received = '';

@@ -1,6 +1,6 @@
 import { createApp, parseAnswer, serviceOfAllTests, tinyPng } from '../support';
 
-/** What the service makes of requests, beyond what the rules of the document say (packages/conformance/src/rules). */
+/** Requests beyond the rules of the document, which packages/conformance/src/rules covers. */
 
 const own = createApp('own');
 const running = serviceOfAllTests({ apps: [own.app] }, own);
@@ -9,7 +9,7 @@ const { client } = running;
 const unknownConnector = '00000000-0000-4000-8000-000000000000';
 const field = () => JSON.stringify({ app: client.app.appId });
 
-it('a GET of a known path is told of POST', async () =>
+it('answers a GET of a known path with Allow: POST', async () =>
   expect((await fetch(`${client.url}/v1/convert/file?x=1`)).headers.get('allow')).toBe('POST'));
 
 describe('the field data', () => {
@@ -66,7 +66,7 @@ describe('the field data', () => {
     expect(error.message).toContain(` ${name} `);
   });
 
-  it('names a key that only JSON can hold, and keeps a hostile name to one short line', async () => {
+  it('is refused with the name of a wrong key, even __proto__; a hostile name is shortened to one line', async () => {
     const proto = await client.postField(
       'task/response',
       `{"app":"${client.app.appId}","connector":"${unknownConnector}","__proto__":1}`,
@@ -79,7 +79,7 @@ describe('the field data', () => {
     expect(error.message).toMatch(/^The data key a\?bx{94}\.\.\. is invalid\.$/);
   });
 
-  it('takes no parameter where there is none', async () => {
+  it('may have no parameters at an endpoint without any', async () => {
     const { error } = await client.post('download/url', { connector: unknownConnector, parameters: { inline: true } });
     expect(error).toEqual({ code: 'INVALID_PARAMETER', message: 'The parameter inline is invalid.' });
     const file = { name: 'dot.png', data: tinyPng };
@@ -100,7 +100,7 @@ describe('the field data', () => {
     ['a file as text', 'upload/file', { data: '{}', file: 'text' }, 'WRONG_TYPE_FIELD', 'file'],
     ['another field in an upload', 'upload/file', { data: '{}', extra: '1' }, 'INVALID_FIELD', 'extra'],
     ['another file in an upload', 'upload/file', { data: '{}', image: blob }, 'INVALID_FIELD', 'image'],
-  ])('stands in a form that must not hold %s', async (_title, endpoint, fields, code, name) => {
+  ])('is refused in a form with %s', async (_title, endpoint, fields, code, name) => {
     const form = new FormData();
     for (const [key, value] of Object.entries(fields)) form.set(key, value);
     const { status, error } = await parseAnswer(await client.send(endpoint, { body: form }));
@@ -119,14 +119,14 @@ describe('an upload', () => {
     ['"file"', 'Content-Type: application/octet-stream\r\n'],
     ['"file"', ''],
     ['"file"; filename=""', ''],
-  ])('whose part is name=%s is told that its file name is missing', async (name, more) => {
+  ])('with the part name=%s is refused because its file name is missing', async (name, more) => {
     const answer = await send(`${head('"data"')}${field()}\r\n${head(name, more)}x\r\n--b--`);
     const { status, error } = await parseAnswer(answer);
     expect([status, error.code]).toEqual([400, 'WRONG_TYPE_FIELD']);
     expect(error.message).toMatch(/^The field file has the wrong type: its part has no file name; send /);
   });
 
-  it('whose data is of the type JSON keeps it character by character, and takes no JSON text that holds it', async () => {
+  it('with data of type JSON echoes it character by character, and refuses data that is a JSON string', async () => {
     const payload = `{"app": "${client.app.appId}", "include": ["payload"], "include": [ "payload" ] }`;
     const form = (data: string) =>
       `${head('data', 'Content-Type: application/json\r\n')}${data}\r\n${head('file; filename=a.md')}x\r\n--b--`;
@@ -136,20 +136,20 @@ describe('an upload', () => {
 });
 
 describe('the answer', () => {
-  it('gives back the payload exactly as it was sent, character by character', async () => {
+  it('echoes the payload character by character', async () => {
     const sent = `{ "parameters":{"sublist":"inp\\u0075ts"},\n "include":["payload", "payload"],  "\\u0061pp":"${client.app.appId}"}`;
     const response = await client.send('convert/formats', { body: new URLSearchParams({ data: sent }) });
     expect(await response.text()).toBe(`{"payload":${sent}}`);
   });
 
-  it('tells times in UTC', async () => {
+  it('has times in UTC', async () => {
     const before = Math.floor(Date.now() / 1000) * 1000;
     const { body } = await client.post('format/get', { include: ['entity'], parameters: { format: 'pdf' } });
     const createdAt = new Date(`${String(body.entity?.['created_at']).replace(' ', 'T')}Z`);
     expect(createdAt.getTime()).toBeGreaterThanOrEqual(before);
   });
 
-  it('of mode async without the entity warns that nothing tells the ID, and what to send', async () => {
+  it('in mode async warns if include lacks the entity, which holds the ID', async () => {
     const connector = await client.upload('report.md', '# Later');
     const { warning } = await client.post('convert/file', { connector, mode: 'async', parameters: { output: 'html' } });
     expect(warning['ENTITY_NOT_INCLUDED']).toContain('include: ["entity", "result"]');
@@ -162,7 +162,7 @@ describe('formats', () => {
     expect(bytes.toString('utf8')).toContain('<h1');
   });
 
-  it('are listed for each end, and as those that go with a format', async () => {
+  it('are listed by direction, and by compatibility with a format', async () => {
     const list = async (sublist: string, format: string) => {
       const { output } = await client.post('convert/formats', { parameters: { sublist, format } });
       return output.formats?.map((each) => each.format);
@@ -173,7 +173,7 @@ describe('formats', () => {
     expect(outputs).not.toContain('png');
   });
 
-  it('are described by name, alias and variant, with or without a connector, which plays no role', async () => {
+  it('are found by name, alias and variant; a connector is ignored', async () => {
     const get = async (format: string, more = {}) =>
       (await client.post('format/get', { parameters: { format }, ...more })).output;
     const found = await Promise.all(['jpeg', 'JPG', 'tif', 'htm', 'markdown-gfm', 'text'].map((name) => get(name)));
@@ -182,7 +182,7 @@ describe('formats', () => {
     expect(await get('md-gfm', { connector: unknownConnector })).toMatchObject(gfm);
   });
 
-  it('form pairs, each in one direction or in both', async () => {
+  it('form pairs that convert in one or both directions', async () => {
     const graph = async (input: string, output: string) =>
       (await client.post('convert/graph', { parameters: { input, output } })).output;
     expect(await graph('markdown', 'docx')).toEqual({ is_match: true, is_reversable: true });

@@ -7,9 +7,9 @@ import { createDataDir } from '../support';
 
 const compiledDatabase = path.resolve(__dirname, '../../dist/shared/database.js');
 
-it('a new database can be opened by several processes at once', async () => {
+it('several processes can open a new database at once', async () => {
   const dataDir = await createDataDir();
-  // All wait for one word, when each has loaded what it needs.
+  // The processes load first and open the database on command, all at the same time.
   const script = `const { openDatabase } = require(${JSON.stringify(compiledDatabase)});
     console.log('ready');
     process.stdin.on('data', (file) => {
@@ -28,7 +28,7 @@ it('a new database can be opened by several processes at once', async () => {
   for (const { child } of opening) child.kill();
 });
 
-it('a database is for its owner alone, with what SQLite puts beside it, also in a folder that others may look into', async () => {
+it('a database and its SQLite side files are private to their owner, even in a readable folder', async () => {
   const dataDir = await createDataDir();
   await chmod(dataDir, 0o755);
   const db = openDatabase(path.join(dataDir, 'service.db'));
@@ -38,7 +38,7 @@ it('a database is for its owner alone, with what SQLite puts beside it, also in 
   db.close();
 });
 
-it('a lock that can not be taken says why, and blames another service only when there is one', async () => {
+it('a failed lock gives the reason, and blames another service only if there is one', async () => {
   const dataDir = await createDataDir();
   const lock = path.join(dataDir, 'service.lock');
   const unlock = lockDataDir(lock, dataDir);

@@ -1,9 +1,9 @@
 import { startConversionService } from '../../src';
 import { createApp, createDataDir, startTestService, tinyPng } from '../support';
 
-/** Options of the service, and the limits that keep it up. */
+/** Options and limits of the service. */
 
-it('the queue works through more conversions than there are threads, in order', async () => {
+it('converts more tasks than there are processes, in order', async () => {
   const { client, logged, stop } = await startTestService({ conversionConcurrency: 1 });
   const connector = await client.upload('dot.png', tinyPng);
   const ids: string[] = [];
@@ -16,7 +16,7 @@ it('the queue works through more conversions than there are threads, in order', 
 describe('startConversionService', () => {
   const { app } = createApp();
 
-  it('listens on loopback only, unless it is told otherwise twice', async () => {
+  it('listens on other addresses than loopback only with allowRemote', async () => {
     const dataDir = await createDataDir();
     await expect(startConversionService({ dataDir, apps: [app], host: '0.0.0.0' })).rejects.toThrow(/allowRemote/);
     const service = await startConversionService({ dataDir, apps: [app], host: '0.0.0.0', allowRemote: true });
@@ -36,7 +36,7 @@ describe('startConversionService', () => {
     await expect(startConversionService({ dataDir, apps: [app], ...options })).rejects.toThrow(message);
   });
 
-  it('names the address when the port is taken, and lets go of the folder', async () => {
+  it('names the address if the port is taken, and releases the folder', async () => {
     const { service, stop } = await startTestService();
     const options = { dataDir: await createDataDir(), apps: [app] };
     await expect(startConversionService({ ...options, port: service.port })).rejects.toThrow(/EADDRINUSE/);

@@ -8,7 +8,7 @@ import Database from 'libsql';
 import { until } from '../../../../test/support/until';
 import { createApp, createDataDir, startTestService, type TestApp, tinyPng } from '../support';
 
-/** What is removed, when, and what never is. */
+/** Files and tasks that are removed, when, and those that never are. */
 
 const hourMs = 60 * 60 * 1000;
 const dayMs = 24 * hourMs;
@@ -30,7 +30,7 @@ function changeTasks(sql: string, ...values: (string | number)[]): void {
   db.close();
 }
 
-/** Two uploads and an output of each, with the service closed again. */
+/** Two uploads, each with an output; the service is closed again. */
 async function prepareFiles() {
   const { client, service } = await start();
   const pairs = [];
@@ -46,7 +46,7 @@ async function prepareFiles() {
 }
 
 describe('expired files', () => {
-  it('are removed at the start, and the others stay', async () => {
+  it('are removed at the start; others stay', async () => {
     const { first, second } = await prepareFiles();
     changeTasks('UPDATE tasks SET expires_at = ? WHERE id IN (?, ?)', Date.now() - hourMs, first.upload, first.output);
     const { client, service, logged } = await start();
@@ -64,19 +64,19 @@ describe('expired files', () => {
     await service.close();
   });
 
-  it('are removed while the service runs, and make room for others', async () => {
+  it('are removed while the service runs, which frees their space', async () => {
     const { client, service, logged } = await start({ cleanupIntervalMs: 30, maxStoredBytes: 100 * 1024 });
     const upload = await client.upload('a.txt', 'x'.repeat(60 * 1024));
     const next = { name: 'b.txt', data: 'x'.repeat(60 * 1024) };
     expect((await client.post('upload/file', {}, next)).error.code).toBe('INTERNAL_SERVER_ERROR');
     changeTasks('UPDATE tasks SET expires_at = ? WHERE id = ?', Date.now() - hourMs, upload);
-    // A file is gone a moment before its room is counted as free.
+    // The space is counted as free shortly after the file is gone.
     await until('they are gone', () => logged.includes('cleaned up: 1 file(s), 0 old task(s)'));
     expect([await files('uploads'), (await client.post('upload/file', {}, next)).error]).toEqual([[], {}]);
     await service.close();
   });
 
-  it('stay for the minute in which a request that was let in before may still come to them', async () => {
+  it('stay for a minute, in which an admitted request may still need them', async () => {
     const { first, second } = await prepareFiles();
     changeTasks('UPDATE tasks SET expires_at = ?', Date.now() - 1_000);
     const { service } = await start();
@@ -120,7 +120,7 @@ describe('expired files', () => {
   });
 });
 
-it('files that belong to no task are removed while the service runs once they are old, and parts that nobody writes at once', async () => {
+it('removes old files without a task, and abandoned partial files at once, while the service runs', async () => {
   const { service } = await start({ cleanupIntervalMs: 30 });
   const old = path.join(dataDir, 'uploads', randomUUID());
   const fresh = path.join(dataDir, 'uploads', randomUUID());
@@ -133,11 +133,11 @@ it('files that belong to no task are removed while the service runs once they ar
 });
 
 describe('old tasks', () => {
-  it('are forgotten, with their download links, when they are older than the retention and nothing needs them', async () => {
+  it('are removed with their download links after the retention, unless something needs them', async () => {
     const { first, second } = await prepareFiles();
     const past = Date.now() - 40 * dayMs;
     changeTasks('UPDATE tasks SET completed_at = ?, expires_at = ?', past, past);
-    // One is old and waited for: what it works on stays too.
+    // An old task is unfinished, so its input stays too.
     changeTasks(`UPDATE tasks SET status = 'running', completed_at = NULL WHERE id = ?`, second.output);
     const { client, service } = await start();
     const ask = async (connector: string) => (await client.post('task/response', { connector })).error.code;
@@ -147,7 +147,7 @@ describe('old tasks', () => {
     await service.close();
   });
 
-  it('are kept as long as task_retention_days says', async () => {
+  it('are kept for task_retention_days', async () => {
     const { first } = await prepareFiles();
     changeTasks('UPDATE tasks SET completed_at = ?, expires_at = ?', Date.now() - 29 * dayMs, Date.now() - 28 * dayMs);
     const { client, service } = await start();
@@ -160,8 +160,8 @@ describe('old tasks', () => {
   });
 });
 
-describe('what somebody else has put there', () => {
-  it('stays: only files of the names that the service gives are its own', async () => {
+describe('a file of somebody else', () => {
+  it('stays, because the service removes only files with its own names', async () => {
     const foreign = [
       'uploads/invoice.pdf',
       'uploads/half.part',
@@ -187,7 +187,7 @@ describe('what somebody else has put there', () => {
   });
 
   it.each(['uploads', 'outputs', 'conversions'])(
-    'is not even looked at in a folder that was never the service’s: %s',
+    'is safe in a folder that never belonged to the service: %s',
     async (name) => {
       await mkdir(path.join(dataDir, name));
       const mine = path.join(dataDir, name, randomUUID());

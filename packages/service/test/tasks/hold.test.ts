@@ -1,10 +1,10 @@
 import { longMarkdown, serviceOfAllTests, tinySvg } from '../support';
 
-/** The state hold: a task that is accepted and waits for an engine. */
+/** The state hold: an accepted task that waits for an engine. */
 
 const running = serviceOfAllTests({ conversionConcurrency: 1 });
 
-it('is that of a task for which no engine is free, and is over when one is', async () => {
+it('lasts from acceptance until an engine is free', async () => {
   const { client } = running;
   const statusOf = async (connector: string) => [
     (await client.post('task/response', { connector })).output.entity?.status,

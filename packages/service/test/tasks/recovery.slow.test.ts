@@ -9,7 +9,7 @@ import { conversionProcess, isAlive, processesBelow } from '../processes';
 import { killServices, spawnService } from '../service-process';
 import { createApp, createDataDir, listZip, longMarkdown, startTestService, TestClient, tinyPng } from '../support';
 
-/** What is accepted is done, whatever happens to the process. */
+/** An accepted conversion is done, whatever happens to the process. */
 
 let dataDir: string;
 const testApp = createApp();
@@ -17,7 +17,7 @@ const testApp = createApp();
 beforeEach(async () => (dataDir = await createDataDir()));
 afterEach(() => killServices());
 
-it('a service killed with kill -9 runs running and waiting conversions again, keeps the finished ones, charges each once, and leaves no partial output', async () => {
+it('after kill -9, repeats running and waiting conversions, keeps finished ones, charges each once and leaves no partial output', async () => {
   const apps = [{ ...testApp.app, vcredits: 100, prices: { '*': 3 } }];
   const { url, kill } = await spawnService({ dataDir, apps, conversionConcurrency: 2 });
   const before = new TestClient(url, testApp);
@@ -53,7 +53,7 @@ it('a service killed with kill -9 runs running and waiting conversions again, ke
   await service.close();
 });
 
-it('the conversion of a service killed with kill -9 ends at once, instead of working on for nobody', async () => {
+it('a service killed with kill -9 leaves no conversion process running', async () => {
   const { url, kill, pid: parent = 0 } = await spawnService({ dataDir, apps: [testApp.app] });
   const client = new TestClient(url, testApp);
   await client.startConversion(await client.upload('slow.png', hugePng(11_000)), 'avif');
@@ -67,7 +67,7 @@ it('the conversion of a service killed with kill -9 ends at once, instead of wor
   await until('it is gone', () => !isAlive(pid));
 });
 
-/** Conversions that an engine works on. */
+/** Number of conversions that an engine works on. */
 function countRunning(): number {
   const db = new Database(path.join(dataDir, 'service.db'), { timeout: 5_000 });
   const running = db.prepare(`SELECT id FROM tasks WHERE status = 'running' AND attempts > 0`).all();
@@ -75,15 +75,15 @@ function countRunning(): number {
   return running.length;
 }
 
-describe('a service that is closed', () => {
-  it('tells requests in mode sync, and continues with their conversions at the next start', async () => {
+describe('a closing service', () => {
+  it('answers requests in mode sync, and continues their conversions at the next start', async () => {
     const first = await startTestService({ dataDir }, testApp);
     const connector = await first.client.upload('long.md', longMarkdown(30));
     const open = first.client.post('convert/file', { connector, parameters: { output: 'docx' } });
     const waiting = expect(open).resolves.toMatchObject({ status: 500, error: { code: 'INTERNAL_SERVER_ERROR' } });
     await until('it is being converted', () => countRunning() > 0);
     await first.service.close();
-    // That the conversion has not ended shows that nobody waited for it.
+    // The conversion has not ended, which shows that closing did not wait for it.
     await waiting;
     const id = /conversion ([0-9a-f-]{36}) continues/.exec((await open).error.message ?? '')?.[1] ?? '';
 
@@ -92,7 +92,7 @@ describe('a service that is closed', () => {
     await second.service.close();
   });
 
-  it('can be closed twice, and frees its folder', async () => {
+  it('can be closed twice, and releases its folder', async () => {
     const { service } = await startTestService({ dataDir }, testApp);
     await Promise.all([service.close(), service.close()]);
     const again = await startTestService({ dataDir }, testApp);
@@ -101,7 +101,7 @@ describe('a service that is closed', () => {
 });
 
 describe('one data folder', () => {
-  it('serves one service at a time, in this process and in others', async () => {
+  it('serves one service at a time, across processes', async () => {
     const { kill } = await spawnService({ dataDir, apps: [testApp.app] });
     await expect(startConversionService({ dataDir, apps: [testApp.app] })).rejects.toThrow(
       /Another conversion service/,
@@ -114,7 +114,7 @@ describe('one data folder', () => {
     await service.close();
   });
 
-  it('of another version is left alone', async () => {
+  it('of another schema version is left alone', async () => {
     const { service } = await startTestService({ dataDir }, testApp);
     await service.close();
     const db = new Database(path.join(dataDir, 'service.db'));
@@ -126,7 +126,7 @@ describe('one data folder', () => {
   });
 });
 
-it('a conversion that keeps ending the service is given up after ten attempts', async () => {
+it('gives up a conversion that keeps killing the service after ten attempts', async () => {
   const first = await startTestService({ dataDir }, testApp);
   const { output } = await first.client.convert({ name: 'dot.png', data: tinyPng }, 'webp');
   await first.service.close();

@@ -23,7 +23,7 @@ function newTask(app = 'mine'): NewTask {
 const completion = { result: '{"output":{}}', errorCode: null, fileSize: 1, expiresAt: 3, completedAt: 2 };
 
 describe('a task', () => {
-  it('that was read before is seen to change', () => {
+  it('shows changes after it was read', () => {
     const task = newTask();
     store.insert(task);
     expect(store.findOfApp(task.id, 'mine')?.status).toBe('running');
@@ -33,7 +33,7 @@ describe('a task', () => {
     expect(store.findOfApp(task.id, 'mine')).toMatchObject({ status: 'completed', result: completion.result });
   });
 
-  it('is found by its own app only, also when its own app has just read it', () => {
+  it('is found only by its own app, even if that app has just read it', () => {
     const task = newTask();
     store.insert(task);
     expect(store.findOfApp(task.id, 'other')).toBeUndefined();
@@ -41,7 +41,7 @@ describe('a task', () => {
     expect(store.findOfApp(task.id, 'other')).toBeUndefined();
   });
 
-  it('is still found when thousands were read after it', () => {
+  it('is still found after thousands of others were read', () => {
     const task = newTask();
     store.insert(task);
     store.findOfApp(task.id, 'mine');
@@ -58,7 +58,7 @@ describe('a task', () => {
 describe('a task with a callback', () => {
   const callback = 'https://hooks.example.com/done';
 
-  it('owes it from the moment it is completed', () => {
+  it('has a pending callback from the moment it is completed', () => {
     const [task, done] = [newTask(), { ...newTask(), status: 'completed', completedAt: 2 } as const];
     store.insert({ ...task, callback });
     expect(store.callbacks.find(task.id)).toBeUndefined();
@@ -69,7 +69,7 @@ describe('a task with a callback', () => {
     }
   });
 
-  it('is not completed when that cannot be written', () => {
+  it('is not completed if its callback cannot be stored', () => {
     const [task, done] = [newTask(), { ...newTask(), status: 'completed' } as const];
     store.insert({ ...task, callback });
     db.exec(`CREATE TRIGGER broken BEFORE INSERT ON callbacks BEGIN SELECT RAISE(ABORT, 'disk full'); END`);
@@ -81,14 +81,14 @@ describe('a task with a callback', () => {
 });
 
 describe('unfinished tasks', () => {
-  it('are listed in the order in which they came', () => {
+  it('are listed in order of arrival', () => {
     const tasks = [newTask(), newTask(), newTask('other')];
     for (const task of tasks) store.insert(task);
     store.complete({ id: tasks[1]?.id ?? '', ...completion });
     expect(store.listUnfinished()).toEqual([tasks[0]?.id, tasks[2]?.id]);
   });
 
-  it('come after others when a process died during them', () => {
+  it('come last if a process died while working on them', () => {
     const tasks = [newTask(), newTask(), newTask()];
     for (const task of tasks) store.insert(task);
     store.beginAttempt(tasks[0]?.id ?? '', 1);

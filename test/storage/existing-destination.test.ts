@@ -92,7 +92,7 @@ describe('a file system without hard links', () => {
   });
 
   it.each(['fail', 'skip', 'rename'] as const)(
-    'takes over the placeholder of its own killed attempt, and of no other job (%s)',
+    'takes over the placeholder of its own killed attempt, but not of another job (%s)',
     async (onExisting) => {
       const uri = uriOf(folder, 'out.pdf');
       const leavePlaceholder = async (jobKey: string) => {

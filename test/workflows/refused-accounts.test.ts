@@ -105,7 +105,7 @@ it('a job whose refusal was in flight when the app was declared ready asks again
   expect(await handle.result()).toMatchObject({ status: 'succeeded', requests: 4 });
 });
 
-it('jobs of a batch under policy onRefusedAccount fail end with the error of their account', async () => {
+it('jobs of a batch with onRefusedAccount: fail end with the error of their account', async () => {
   refuseAfter(rig, 0);
   const run = await planRefused(rig, 2, { policies: { ...patient, onRefusedAccount: 'fail' } });
   expect((await runBatch(rig.client, run)).result).toMatchObject({ failures: { INVALID_CREDENTIAL: 2 } });

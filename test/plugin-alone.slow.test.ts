@@ -21,7 +21,7 @@ import { startStubService, stubAppId, stubToken } from './support/stub-service';
 import { testTemporalAddress } from './support/temporal';
 import { until } from './support/until';
 
-/** The plugin and nothing else: no workflowsPath, no FileConversionClient. */
+/** The plugin alone, without workflowsPath or FileConversionClient. */
 
 let rig: ConversionRig;
 let connection: NativeConnection;
@@ -52,7 +52,7 @@ function createPlugin(options: Partial<FileConversionPluginOptions> = {}): FileC
   return new FileConversionPlugin({ apps, ...options });
 }
 
-/** A service for conversions that the rig's clean-up can't read the jobs of. */
+/** A separate service, for jobs that the rig's cleanup can't decode. */
 async function ownStub() {
   const stub = await startStubService();
   const apps = { stub: { baseUrl: stub.url, appId: stubAppId, token: stubToken } };
@@ -65,7 +65,7 @@ async function createWorker(options: Partial<WorkerOptions>): Promise<Worker> {
   return inThisThread(() => Worker.create({ connection, taskQueue, ...options }));
 }
 
-/** Starts a job by its type, as a client in any language does. */
+/** Starts a job by its type, like a client in any language. */
 async function convert({ options: { taskQueue } }: Worker, client: Client): Promise<string> {
   const source = await rig.source(`${randomUUID()}.md`);
   const workflowId = `alone/${randomUUID()}`;
@@ -76,23 +76,23 @@ async function convert({ options: { taskQueue } }: Worker, client: Client): Prom
 
 const namesTheLine = expect.stringContaining("export * from 'temporal-file-conversion/workflows'") as unknown;
 
-it('a worker with this plugin and nothing else converts a file', async () => {
+it('a worker with only this plugin converts a file', async () => {
   const worker = await createWorker({ plugins: [createPlugin()] });
   await worker.runUntil(() => convert(worker, rig.temporal));
   expect(warnings).toEqual([]);
 });
 
-it('the workflows carry the version of the package', () => {
+it('the workflows contain the version of the package', () => {
   const { name, version } = packageJson as { name: string; version: string };
   expect(conversionWorkflowsVersion).toBe(`${name}/workflows ${version}`);
 });
 
-it('without a cache of workflows, each task of which then replays its job', async () => {
+it('converts without a workflow cache, so that every task replays its job', async () => {
   const worker = await createWorker({ plugins: [createPlugin()], maxCachedWorkflows: 0 });
   await worker.runUntil(() => convert(worker, rig.temporal));
 });
 
-it('beside a plugin that brings activities and a Nexus service of its own', async () => {
+it('works beside a plugin with activities and a Nexus service of its own', async () => {
   const theirs = serviceHandler(service('greetings', {}), {});
   const other = {
     name: 'other',
@@ -113,13 +113,13 @@ it('beside a plugin that brings activities and a Nexus service of its own', asyn
       'greetings',
     ]);
     expect([...worker.options.activities.keys()]).toEqual(expect.arrayContaining(['greet', 'conversion.uploadFile']));
-    // The code of a plugin that is not ours joins the workflows.
+    // The other plugin's code joins the workflows.
     await worker.runUntil(() => convert(worker, rig.temporal));
   }
   expect(warnings).toEqual([]);
 });
 
-it('a bundle is made with the converter of its plugin; a worker that encrypts says so where a bundle leaves failures plain', async () => {
+it('a bundle uses the converter of its plugin; a worker with encryption warns about a bundle that leaves failures in plain text', async () => {
   const dataConverter = createEncryptedDataConverter(`k:${randomBytes(32).toString('base64')}`);
   const plugins = [createPlugin({ dataConverter })];
   const bundle = await bundleWorkflowCode({ workflowsPath: ownWorkflows, logger: new DefaultLogger('ERROR'), plugins });
@@ -139,7 +139,7 @@ it('a bundle is made with the converter of its plugin; a worker that encrypts sa
   expect(warnings).toEqual([expect.stringContaining('does not encrypt the messages of failures')]);
 });
 
-it('with every payload in external storage, the history of a job is still read', async () => {
+it('the history of a job can be read even if every payload is in external storage', async () => {
   const stored = new Map<string, Payload>();
   const driver: StorageDriver = {
     name: 'memory',
@@ -174,7 +174,7 @@ it('with every payload in external storage, the history of a job is still read',
   });
 });
 
-it('gives its data converter to the worker and the client that have none', async () => {
+it('gives its data converter to a worker and a client without one', async () => {
   const dataConverter = createEncryptedDataConverter(parseEncryptionKeys(`k1:${randomBytes(32).toString('base64')}`));
   await using stub = await ownStub();
   const plugin = createPlugin({ dataConverter, apps: stub.apps });
@@ -187,14 +187,14 @@ it('gives its data converter to the worker and the client that have none', async
   expect(await client.workflow.getHandle(workflowId).result()).toMatchObject({ status: 'succeeded' });
 });
 
-describe('a host that forgot the workflows is told in one line', () => {
-  it('by its workflowsPath', async () => {
+describe('a host without the workflows gets a one-line warning', () => {
+  it('for its workflowsPath', async () => {
     const worker = await createWorker({ plugins: [createPlugin()], workflowsPath: foreignWorkflows });
     await worker.runUntil(Promise.resolve());
     expect(warnings).toEqual([namesTheLine]);
   });
 
-  it('by its bundle', async () => {
+  it('for its bundle', async () => {
     const plugin = createPlugin();
     const code = workflowBundle.code.replaceAll(conversionWorkflowsVersion, '');
     const worker = await createWorker({ plugins: [plugin, plugin], workflowBundle: { code } });
@@ -202,14 +202,14 @@ describe('a host that forgot the workflows is told in one line', () => {
     expect(warnings).toEqual([namesTheLine]);
   });
 
-  it('by a bundle of another version', async () => {
+  it('for a bundle of another version', async () => {
     const code = workflowBundle.code.replaceAll(conversionWorkflowsVersion, 'temporal-file-conversion/workflows 0.0.7');
     const worker = await createWorker({ plugins: [createPlugin()], workflowBundle: { code } });
     await worker.runUntil(Promise.resolve());
     expect(warnings).toEqual([expect.stringContaining('holds temporal-file-conversion/workflows 0.0.7')]);
   });
 
-  it('with activities and no workflows at all, unless others of its task queue run them', async () => {
+  it('if it has activities but no workflows at all, unless other workers of its task queue run them', async () => {
     const activities = { mine: () => Promise.resolve() };
     const worker = await createWorker({ plugins: [createPlugin()], activities });
     await worker.runUntil(Promise.resolve());
@@ -222,14 +222,14 @@ describe('a host that forgot the workflows is told in one line', () => {
     expect(warnings).toHaveLength(1);
   });
 
-  it('and not when it has them', async () => {
+  it('but none if it has them', async () => {
     const own = await createWorker({ plugins: [createPlugin()], workflowsPath: ownWorkflows });
     await own.runUntil(() => convert(own, rig.temporal));
     expect(warnings).toEqual([]);
   });
 });
 
-it('closes its connections by `await using`', async () => {
+it('closes its connections with `await using`', async () => {
   const plugin = createPlugin();
   const worker = await createWorker({ plugins: [plugin] });
   await worker.runUntil(async () => {

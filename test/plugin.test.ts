@@ -13,7 +13,7 @@ import { stubAppId, stubToken } from './support/stub-service';
 import { testTemporalAddress } from './support/temporal';
 import { until } from './support/until';
 
-/** The plugin as a guest in a worker that belongs to somebody else. */
+/** The plugin as a guest in somebody else's worker. */
 
 let rig: ConversionRig;
 let connection: NativeConnection;
@@ -69,7 +69,7 @@ it("runs a host's own workflow and activity, whose heartbeats reach the server",
   });
 });
 
-it("hands on a host's options as the same objects, but for activities and interceptors", () => {
+it("passes on a host's options as the same objects, except activities and interceptors", () => {
   const activityInterceptor = () => ({});
   const options: WorkerOptions = {
     connection,
@@ -95,7 +95,7 @@ it("hands on a host's options as the same objects, but for activities and interc
   expect(interceptors?.workflowModules).toBe(hostInterceptors?.workflowModules);
 });
 
-it("serves Nexus when it is told to, once and beside a host's own services; otherwise it leaves them alone", () => {
+it("serves Nexus if it is told to, once and beside a host's own services, and otherwise leaves them alone", () => {
   const hosts = serviceHandler(service('greetings', {}), {});
   const options: WorkerOptions = { connection, taskQueue: 'host', workflowBundle, nexusServices: [hosts] };
   expect(createPlugin().configureWorker(options).nexusServices).toBe(options.nexusServices);
@@ -114,12 +114,12 @@ it.each([
   ['appId', undefined, 'apps.stub.appId must be one word of ASCII; it is empty.'],
   ['token', '', 'apps.stub.token must be one word of ASCII; it is empty.'],
   ['token', 'two words', 'apps.stub.token must be one word of ASCII; it is something else.'],
-])('refuses a profile whose %s is %j at once, and does not leave it to each job', (field, value, message) => {
+])('rejects a profile whose %s is %j at once, instead of failing each job', (field, value, message) => {
   const profile = { baseUrl: 'https://api.example', appId: stubAppId, token: stubToken, [field]: value };
   expect(() => new FileConversionPlugin({ apps: { stub: profile } })).toThrow(message);
 });
 
-it('refuses a name that is none of its options, and to have no apps: in a program that no compiler has checked', () => {
+it('rejects unknown options and missing apps, for programs without a type check', () => {
   const misspelt = { apps: {}, sharedfiles: true };
   expect(() => new FileConversionPlugin(misspelt)).toThrow(
     /^FileConversionPlugin has no option "sharedfiles"; it has apps,/,
@@ -127,12 +127,12 @@ it('refuses a name that is none of its options, and to have no apps: in a progra
   expect(() => new FileConversionPlugin({} as never)).toThrow('FileConversionPlugin needs apps: {');
 });
 
-it('refuses callbacks whose key is a variable that is not set: jobs would poll in silence', () => {
+it('rejects callbacks whose key is an unset variable, since jobs would silently poll', () => {
   const { KEY_THAT_NOBODY_SET: key = undefined as never } = process.env;
   expect(() => createPlugin({ callbacks: { key, publicBaseUrl: 'https://hooks.example' } })).toThrow(CallbackKeyError);
 });
 
-it('refuses a second plugin on one worker, whose apps the first would not know; itself it knows again', () => {
+it('rejects a second plugin on one worker, whose apps the first would not know, but accepts itself', () => {
   const [one, other] = [createPlugin(), createPlugin()];
   const options = one.configureWorker({ taskQueue: 'q', workflowBundle });
   expect(() => other.configureWorker(options)).toThrow('another FileConversionPlugin already');
@@ -144,7 +144,7 @@ it('refuses to offer an app to Nexus callers that the worker does not have', () 
     'nexus.apps names payroll, but apps has only: stub.',
   ));
 
-it('leaves the throttle of heartbeats, sticky queue, grace time and limit of workflow code of a host as they are; a conversion worker has its own', async () => {
+it("leaves a host's heartbeat throttle, sticky queue, grace period and workflow time limit unchanged; a conversion worker has its own", async () => {
   const hosts = await Promise.all([createHost([]), createHost([createPlugin()])]);
   const own = await inThisThread(() =>
     createConversionWorker({ connection, plugin: createPlugin(), taskQueue: `own-${randomUUID()}` }),
@@ -161,7 +161,7 @@ it('leaves the throttle of heartbeats, sticky queue, grace time and limit of wor
   expect(told[2]).toEqual([2_000, told[0]?.[1], 2_000, 30_000, 86_400_000]);
 });
 
-it('closes its connections with the last worker that uses it, and opens them again for a later one', async () => {
+it('closes its connections with the last worker that uses it, and reopens them for a later one', async () => {
   const plugin = createPlugin();
   const convert = async ({ options: { taskQueue } }: Worker) => {
     const client = new FileConversionClient({ client: rig.temporal, taskQueue, app: 'stub' });
@@ -179,7 +179,7 @@ it('closes its connections with the last worker that uses it, and opens them aga
   await until('they are closed again', async () => (await rig.stub.connections()) === 0, 30_000);
 });
 
-it('lets a worker that is forced to end do so while a request is under way', async () => {
+it('lets a worker be forced to end while a request is in flight', async () => {
   let held: (() => void) | undefined;
   rig.stub.on('upload/file', (seen, response) => void (held = () => rig.stub.answerAsAlways(seen, response)));
   const plugin = createPlugin();

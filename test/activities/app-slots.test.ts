@@ -2,7 +2,7 @@ import { AppSlots, SlotsTakenError } from '../../src/activities/app-slots';
 
 const taskQueue = 'files';
 
-/** A worker's activities, as the SDK runs them: each is asked for once it has begun. */
+/** Activities of a worker, in the order of the SDK: the check runs once an activity has begun. */
 function createWorker(apps: number, slotCount: number | undefined) {
   const slots = new AppSlots(apps);
   slots.use(taskQueue, slotCount);
@@ -12,7 +12,7 @@ function createWorker(apps: number, slotCount: number | undefined) {
     void inbound?.execute?.({ args: [{ app }], headers: {} }, () => new Promise((resolve) => (end = () => resolve(1))));
     return end;
   };
-  /** Begins an activity; answers how it may end, or undefined when it was turned away. */
+  /** Begins an activity. Returns a function that ends it, or undefined if it was turned away. */
   const take = (app: string): (() => void) | undefined => {
     const end = begin(app);
     try {
@@ -38,17 +38,17 @@ function createWorker(apps: number, slotCount: number | undefined) {
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-it('an app alone takes what there is, but for a tenth of the slots', async () =>
+it('an app alone takes all but a tenth of the slots', async () =>
   expect(await createWorker(2, 100).takeAll('slow', 200)).toHaveLength(90));
 
-it('the others find slots then, up to their equal share', async () => {
+it('the others then find slots, up to their equal share', async () => {
   const { takeAll } = createWorker(2, 100);
   await takeAll('slow', 200);
   await settled();
   expect(await takeAll('quick', 10)).toHaveLength(10);
 });
 
-it('an app beyond its share gets no more of what it gives back, until the others have theirs', async () => {
+it('an app above its share gets back none of the slots that it releases until the others have theirs', async () => {
   const { takeAll, take } = createWorker(2, 100);
   const slow = await takeAll('slow', 200);
   await settled();
@@ -58,7 +58,7 @@ it('an app beyond its share gets no more of what it gives back, until the others
   expect([(await takeAll('quick', 20)).length, take('slow')]).toEqual([20, undefined]);
 });
 
-it('each of many apps finds a slot, though several hold on to theirs', async () => {
+it('each of many apps finds a slot even if several hold on to theirs', async () => {
   const { takeAll, take } = createWorker(5, 10);
   expect(await takeAll('a', 20)).toHaveLength(6);
   await settled();
@@ -67,7 +67,7 @@ it('each of many apps finds a slot, though several hold on to theirs', async () 
   for (const app of ['c', 'd', 'e']) expect(take(app)).toBeDefined();
 });
 
-it('what belongs to no app takes slots too', async () => {
+it('activities without an app take slots too', async () => {
   const { begin, takeAll } = createWorker(2, 10);
   for (let count = 0; count < 4; count += 1) begin(undefined);
   expect(await takeAll('slow', 20)).toHaveLength(5);
@@ -80,7 +80,7 @@ it.each([
   expect(await createWorker(apps, slotCount).takeAll('app', 50)).toHaveLength(50);
 });
 
-it('those that were turned away come back one after the other', async () => {
+it('activities that were turned away come back one after the other', async () => {
   const { slots, takeAll, begin } = createWorker(2, 2);
   await takeAll('slow', 1);
   begin('slow');

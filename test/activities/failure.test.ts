@@ -32,14 +32,14 @@ const apiError = (code: string, overrides: Partial<ConstructorParameters<typeof 
     ...overrides,
   });
 
-/** What the workflow and the server make of a failure: `retry`, or the job's reaction. */
+/** What the workflow and the server do about a failure: `retry`, or the job's reaction. */
 function verdict(failure: Error): string {
   if (!(failure instanceof ApplicationFailure)) throw new Error('not an ApplicationFailure', { cause: failure });
   const details = failure.details?.[0] as ActivityFailureDetails;
   return failure.nonRetryable ? details.reaction : 'retry';
 }
 
-it('a failure that is tried again asks for its pause itself, unless it was told a time or the server sees to it', () => {
+it("a retryable failure sets its own pause, unless the service or the server's retry policy does", () => {
   const pauses = { initialMs: 1_000, maximumMs: 60_000 };
   const delayOf = (error: Error, context: Partial<FailureContext>): unknown => {
     const failure = toFailure(error, contextOf('check', context));
@@ -54,7 +54,7 @@ it('a failure that is tried again asks for its pause itself, unless it was told 
   expect(delayOf(apiError('EMPTY_FILE'), { pauses, attempt: 3 })).toBeUndefined();
 });
 
-it('a defect ends a plan after a few attempts, with what to do, and what may pass is tried again all day', () => {
+it('a defect fails a plan after a few attempts, with advice, while transient errors are retried all day', () => {
   const told = (error: Error, context: Partial<FailureContext>) => {
     const failure = toFailure(error, contextOf('plan', context));
     return `${verdict(failure)} ${failure.message}`;
@@ -72,7 +72,7 @@ it('a defect ends a plan after a few attempts, with what to do, and what may pas
   expect(verdict(toFailure(defect, contextOf('upload', { attempt: 4 })))).toBe('retry');
 });
 
-it('a failure and its causes have room in what Temporal keeps of an attempt, 4 KiB', () => {
+it('a failure and its causes fit into the 4 KiB that Temporal keeps of an attempt', () => {
   const list = z.array(z.object({ code: z.string() })).safeParse(Array.from({ length: 200 }, () => ({ code: 1 })));
   const message = `convert/file: ${'an answer of no use '.repeat(25)}`;
   const error = apiError('UNREADABLE_RESPONSE', { message, cause: list.error, httpStatus: 200 });
@@ -85,7 +85,7 @@ it('a failure and its causes have room in what Temporal keeps of an attempt, 4 K
 
 describe('toFailure', () => {
   it.each([
-    // code, then the verdict in upload, submit, check, download
+    // Code, then the verdicts in upload, submit, check and download.
     ['INVALID_PARAMETER', 'fail', 'fail', 'retry', 'retry'],
     ['NOT_FOUND', 'fail', 'fail', 'retry', 'retry'],
     ['EMPTY_FILE', 'fail', 'fail', 'fail', 'fail'],
@@ -104,7 +104,7 @@ describe('toFailure', () => {
     expect(steps.map((step) => verdict(toFailure(apiError(code), contextOf(step))))).toEqual(verdicts);
   });
 
-  it('knows a verdict for every code of the table', () => {
+  it('has a verdict for every code of the table', () => {
     for (const code of Object.keys(errorCodes)) {
       for (const step of steps) {
         expect(['fail', 'retry', 'park', 'uploadAgain', 'submitAgain', 'taskLost']).toContain(
@@ -115,7 +115,7 @@ describe('toFailure', () => {
   });
 
   it.each(['INTERNAL_SERVER_ERROR', 'CONNECTION_LOST', 'REQUEST_TIMEOUT', 'UNREADABLE_RESPONSE', 'HTTP_502'])(
-    'calls the outcome of a submit unknown when %s leaves it open, and repeats every other step',
+    'reports the outcome of a submit as unknown when %s leaves it open, and repeats every other step',
     (code) => {
       const error = apiError(code, { mayHaveExecuted: true, httpStatus: 502 });
       expect(steps.map((step) => verdict(toFailure(error, contextOf(step))))).toEqual([
@@ -127,21 +127,21 @@ describe('toFailure', () => {
     },
   );
 
-  it('lets the workflow submit again, and count it, when the answer to the submit is a task that the service failed', () =>
+  it('lets the workflow submit again, and count it, if the answer to the submit is a task that failed at the service', () =>
     expect(verdict(toFailure(apiError('INTERNAL_SERVER_ERROR'), contextOf('submit')))).toBe('submitAgain'));
 
-  it('never retries a submit after an error of any kind once its first byte may have been sent', () => {
+  it('never retries a submit after any error once its first byte may have been sent', () => {
     const failure = toFailure(new TypeError('a defect'), contextOf('submit', { sentUnrepeatable: true }));
     expect(verdict(failure)).toBe('outcomeUnknown');
     expect(verdict(toFailure(new TypeError('a defect'), contextOf('submit')))).toBe('retry');
   });
 
-  it('waits the full RETRY-AFTER and does not call a rate limit an error', () => {
+  it('waits the full RETRY-AFTER and marks a rate limit as benign', () => {
     const failure = toFailure(apiError('TOO_MANY_REQUESTS', { retryAfterSeconds: 90 }), contextOf('check'));
     expect(failure).toMatchObject({ nextRetryDelay: 90_000, category: ApplicationFailureCategory.BENIGN });
   });
 
-  it('gives up an accepted task that the service misses only after several answers over a minute', () => {
+  it("gives up an accepted task that the service can't find only after several answers over a minute", () => {
     const verdictOf = (code: string, endpoint: Endpoint, context: Partial<FailureContext>) =>
       verdict(toFailure(apiError(code, { endpoint }), contextOf('download', { serverNow: () => 60_000, ...context })));
     const overMinute = { missing: { answers: 4, since: 0 } };
@@ -154,19 +154,19 @@ describe('toFailure', () => {
       const ask = (context: Partial<FailureContext>) => verdictOf(code, endpoints.downloadUrl, context);
       expect(ask({ missing: { answers: 3, since: 0 } })).toBe('retry');
       expect(ask({ missing: { answers: 40, since: 1 } })).toBe('retry');
-      // The first run keeps its task for a later one; that one may conclude that it is lost.
+      // The first run keeps its task for a later one, which may conclude that it is lost.
       expect([ask(overMinute), ask({ ...overMinute, isEarlierTask: true })]).toEqual(['fail', 'taskLost']);
-      // Who shortens the pauses is answered as often in less time.
+      // With shorter pauses, as many answers take less time.
       expect(ask({ pauses: { initialMs: 50, maximumMs: 200 }, missing: { answers: 4, since: 59_800 } })).toBe('fail');
     }
-    // What is said of a link, or of a task that is not done, is never the end of the task.
+    // An answer about a link, or about a task that is not done, never ends the task.
     const ever = { missing: { answers: 99, since: 0 }, isEarlierTask: true };
     expect(verdictOf('NOT_READY_DEPENDENT_TASK', endpoints.downloadUrl, ever)).toBe('retry');
     expect(verdictOf('NO_CONNECTOR_DEPENDENT_TASK', endpoints.downloadUrlGet, ever)).toBe('retry');
     expect(verdictOf('DOWNLOAD_EXPIRED', endpoints.downloadUrlGet, ever)).toBe('taskLost');
   });
 
-  it('reads a code that is not listed by its status', () => {
+  it('treats an unlisted code by its HTTP status', () => {
     const of = (httpStatus: number, retryAfterSeconds?: number) => {
       const error = apiError('A_CODE_OF_TOMORROW', { httpStatus, retryAfterSeconds });
       return steps.map((step) => {
@@ -181,7 +181,7 @@ describe('toFailure', () => {
     expect(of(400).map(([reaction]) => reaction)).toEqual(['fail', 'fail', 'retry', 'retry']);
   });
 
-  it('obeys a RETRY-AFTER that comes with INTERNAL_SERVER_ERROR, and keeps one for a submit of unknown outcome', () => {
+  it('obeys a RETRY-AFTER with INTERNAL_SERVER_ERROR, and keeps it for a submit with an unknown outcome', () => {
     const error = apiError('INTERNAL_SERVER_ERROR', { httpStatus: 503, retryAfterSeconds: 4 });
     expect(toFailure(error, contextOf('check'))).toMatchObject({ nextRetryDelay: 4_000 });
     const open = apiError('INTERNAL_SERVER_ERROR', { httpStatus: 503, retryAfterSeconds: 4, mayHaveExecuted: true });
@@ -190,7 +190,7 @@ describe('toFailure', () => {
     });
   });
 
-  it('advises what helps: for an endpoint that is missing to look at the base URL, for a code of nobody to ask', () => {
+  it('gives fitting advice: check the base URL for a missing endpoint, ask the operator about an unknown code', () => {
     const said = (code: string, step: FailureContext['step'] = 'upload') =>
       toFailure(apiError(code), contextOf(step)).message;
     expect(said('NOT_FOUND')).toContain('base URL of app acme');
@@ -201,7 +201,7 @@ describe('toFailure', () => {
     expect(said('A_CODE_OF_TOMORROW')).toContain('not a documented one');
   });
 
-  it('gives up on a service that five times in a row answers nothing readable; of a conversion that is paid for only on its file', () => {
+  it('gives up on a service after five unreadable answers in a row, but on a paid conversion only if its file is unreadable', () => {
     const error = apiError('UNREADABLE_RESPONSE');
     expect(verdict(toFailure(error, contextOf('upload')))).toBe('retry');
     expect(verdict(toFailure(error, contextOf('upload', { attempt: 5 })))).toBe('retry');
@@ -214,16 +214,16 @@ describe('toFailure', () => {
     expect(verdict(toFailure(bytes, contextOf('download', { unreadableInARow: 5 })))).toBe('fail');
   });
 
-  it('tries a refused token again at every step where there may be another one', () => {
+  it('retries a refused token at every step if there may be a new one', () => {
     const refused = apiError('INVALID_CREDENTIAL');
     const verdicts = steps.map((step) => verdict(toFailure(refused, contextOf(step, { mayHaveOtherToken: true }))));
     expect(verdicts).toEqual(['retry', 'retry', 'retry', 'retry']);
-    // A submit that may have run is no refusal.
+    // A submit that may have run was not refused.
     const open = apiError('INVALID_CREDENTIAL', { mayHaveExecuted: true });
     expect(verdict(toFailure(open, contextOf('submit', { mayHaveOtherToken: true })))).toBe('outcomeUnknown');
   });
 
-  it('parks for a refusal of the account, not of a file, where the job asked for it or the conversion is paid for', () => {
+  it('parks for a refused account, not for a refused file, if the job asked for it or the conversion is paid for', () => {
     const verdictsOf = (code: string, parksRefused: boolean) =>
       steps.map((step) =>
         verdict(toFailure(apiError(code), contextOf(step, parksRefused ? { parking: { parksRefused } } : {}))),
@@ -237,7 +237,7 @@ describe('toFailure', () => {
     }
   });
 
-  it('repeats the step of a job that is parked for the same until its deadline, and tells of another reason', () => {
+  it('retries a parked job until its deadline, and reports a different reason', () => {
     const parked = { reason: 'credits', code: 'INSUFFICIENT_VCREDITS', message: 'none', until: 5_000 } as const;
     const context = (serverNow: number, pauses = { initialMs: 1_000, maximumMs: 60_000 }) =>
       contextOf('submit', { parking: { parked, parksRefused: true }, pauses, serverNow: () => serverNow });
@@ -248,13 +248,13 @@ describe('toFailure', () => {
     expect(verdict(toFailure(apiError('INVALID_CREDENTIAL'), context(0)))).toBe('park');
   });
 
-  it('passes cancellation through untouched, also out of an aborted request', () => {
+  it('passes cancellation through untouched, also from an aborted request', () => {
     const cancelled = new CancelledFailure('CANCELLED');
     expect(toFailure(cancelled, contextOf('upload'))).toBe(cancelled);
     expect(toFailure(apiError('REQUEST_ABORTED', { cause: cancelled }), contextOf('upload'))).toBe(cancelled);
   });
 
-  it('waits for room where something is to be paid or has been, and looks again by itself once it waits', () => {
+  it('waits for room if something is or will be paid for, and then looks again on its own', () => {
     const full = new StorageError({ code: 'DESTINATION_FULL', message: 'no room', uri: 'file:///a' });
     const parked = {
       reason: 'room',
@@ -276,13 +276,13 @@ describe('toFailure', () => {
     expect(verdict(toFailure(full, contextOf('plan')))).toBe('retry');
   });
 
-  it('retries only those storage failures that can repair themselves', () => {
+  it('retries only storage failures that can resolve themselves', () => {
     const failure = (code: 'SOURCE_NOT_FOUND' | 'SIZE_MISMATCH', retryable: boolean) =>
       verdict(toFailure(new StorageError({ code, message: code, uri: 'file:///a', retryable }), contextOf('upload')));
     expect([failure('SOURCE_NOT_FOUND', false), failure('SIZE_MISMATCH', true)]).toEqual(['fail', 'retry']);
   });
 
-  it('tries an unknown app profile again: another worker may have it', () =>
+  it('retries an unknown app profile, since another worker may have it', () =>
     expect(verdict(toFailure(new UnknownAppError('no such profile'), contextOf('upload')))).toBe('retry'));
 
   it('keeps code, status and endpoint in the details, and the code as the type', () => {
@@ -301,7 +301,7 @@ describe('toFailure', () => {
 });
 
 describe('taskFailure', () => {
-  it('keeps what the service says apart from the advice, however that ends', () => {
+  it("separates the service's message from the advice, with or without a final full stop", () => {
     const messageOf = (message: string) => taskFailure({ code: 'FAILED_CONVERT', message }, contextOf('check')).message;
     expect(messageOf('it is cut off (line 3)')).toContain('it is cut off (line 3). Check the file');
     expect(messageOf('it is cut off.')).toContain('it is cut off. Check the file');

@@ -13,7 +13,7 @@ it.each([
   ['.profile', 'pdf', '.profile.pdf'],
 ])('names the result of %s in %s %s', (source, output, name) => expect(outputName(source, output)).toBe(name));
 
-it('reads the result that is to be replaced only if its stamp is not the one that was seen', async () => {
+it('reads the result that is to be replaced only if its stamp has changed', async () => {
   const file = path.join(await makeFolder(), 'a.pdf');
   await writeFile(file, 'of a run');
   const files = createLocalFiles();

@@ -7,7 +7,7 @@ import { until } from '../support/until';
 
 const rig = rigOfAllTests();
 
-it('tells whether a job runs and does what is expected, and how one that is waited for has ended', async () => {
+it('reports whether a job runs and matches the expected one, and how an awaited one has ended', async () => {
   rig.stub.on('task/response', (seen, response) => answerRunning(response, seen.connector));
   const source = await rig.source('a.md');
   const request = { source, output: 'pdf', destination: path.join(rig.folder, 'a.pdf'), policies: quickPolicies };

@@ -7,7 +7,7 @@ const middle = () => 0.5;
 const largest = () => 1;
 const maxMs = 60_000;
 
-/** The checks of a conversion that takes so long: when each comes. */
+/** The times of the checks of a conversion that takes `doneMs`. */
 function checksUntil(doneMs: number, { learnedMs, random }: { learnedMs?: number; random: () => number }): number[] {
   const checks = [firstCheckDelayMs({ toldMs: undefined, learnedMs, maxMs, random })];
   for (let last = checks[0] ?? 0; last < doneMs; checks.push(last)) {
@@ -17,7 +17,7 @@ function checksUntil(doneMs: number, { learnedMs, random }: { learnedMs?: number
 }
 
 describe('firstCheckDelayMs', () => {
-  it('is what the job was told, to the millisecond', () => {
+  it("is the policy's value if there is one, to the millisecond", () => {
     expect(firstCheckDelayMs({ toldMs: 0, learnedMs: 9_000, maxMs, random: largest })).toBe(0);
     expect(firstCheckDelayMs({ toldMs: 100_000, learnedMs: 9_000, maxMs, random: largest })).toBe(100_000);
   });
@@ -27,7 +27,7 @@ describe('firstCheckDelayMs', () => {
     expect(first).toBe(durationMs(defaultPolicies.firstCheckAfter));
   });
 
-  it('is what was learned, at most a tenth later, and never later than the longest pause', () => {
+  it('is the learned value, plus a tenth at most, and never more than the longest pause', () => {
     const learned = { toldMs: undefined, learnedMs: 10_000, maxMs };
     expect(firstCheckDelayMs({ ...learned, random: smallest })).toBe(10_000);
     expect(firstCheckDelayMs({ ...learned, random: largest })).toBe(11_000);
@@ -42,7 +42,7 @@ describe('nextCheckDelayMs', () => {
     }
   });
 
-  it('does not ask without a pause, however fast the first answer was', () => {
+  it('always pauses, however fast the first answer was', () => {
     expect(nextCheckDelayMs({ elapsedMs: 0, maxMs, random: smallest })).toBeGreaterThanOrEqual(200);
     expect(nextCheckDelayMs({ elapsedMs: 0, learnedMs: 10, maxMs, random: smallest })).toBeGreaterThanOrEqual(200);
   });
@@ -56,13 +56,13 @@ describe('nextCheckDelayMs', () => {
     ['20 s', 20_000, 3],
     ['a minute', 60_000, 4],
     ['ten minutes', 600_000, 15],
-  ])('asks after a conversion of %s of an unknown pair few times, whatever chance does', (_name, doneMs, most) => {
+  ])('checks a conversion of %s of an unknown pair only a few times, whatever the jitter', (_name, doneMs, most) => {
     for (const random of [smallest, middle, largest]) {
       expect(checksUntil(doneMs, { random }).length).toBeLessThanOrEqual(most);
     }
   });
 
-  it('asks soon again when a conversion has just missed its usual time, and ever more seldom after that', () => {
+  it('checks again soon when a conversion has just missed its usual time, and then ever less often', () => {
     const checks = checksUntil(60_000, { learnedMs: 10_000, random: smallest });
     expect(checks[0]).toBe(10_000);
     expect(checks[1]).toBe(13_000);
@@ -73,12 +73,12 @@ describe('nextCheckDelayMs', () => {
 });
 
 describe('readRetryPauses', () => {
-  it('reads the pauses of a policy that does not grow by itself', () => {
+  it('reads the pauses of a policy without a backoff of its own', () => {
     const policy = { initialInterval: '1 second', maximumInterval: 60_000, backoffCoefficient: 1 } as const;
     expect(readRetryPauses(policy)).toEqual({ initialMs: 1_000, maximumMs: 60_000 });
   });
 
-  it('leaves a policy that grows, and one that is not known, to the server', () => {
+  it('leaves a policy with a backoff, and an unknown one, to the server', () => {
     expect(readRetryPauses({ initialInterval: 1_000, maximumInterval: 60_000, backoffCoefficient: 2 })).toBeUndefined();
     expect(readRetryPauses({ initialInterval: 1_000, maximumInterval: 60_000 })).toBeUndefined();
     expect(readRetryPauses(undefined)).toBeUndefined();

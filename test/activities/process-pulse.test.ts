@@ -10,7 +10,7 @@ function startAt(moment: Moment) {
   return { pulse, pass };
 }
 
-it('knows for a while that it stood still, and does not mistake being busy for it', () => {
+it('remembers for a while that the process was suspended, and does not mistake being busy for it', () => {
   const { pulse, pass } = startAt({ monotonicMs: 5, wallMs: 1_000_000 });
   pass(2_500);
   expect(pulse.hasWokenWithin(10_000)).toBe(false);
@@ -31,5 +31,5 @@ it('notices the sleep of a machine, in which only the wall clock continues', () 
   expect(pulse.hasWokenWithin(10_000)).toBe(true);
 });
 
-it('takes a clock that was set back for nothing, and time that passed meanwhile for what it is', () =>
+it('ignores a clock that was set back, and still counts the time that passed meanwhile', () =>
   expect(elapsedMs({ monotonicMs: 0, wallMs: 5_000 }, { monotonicMs: 700, wallMs: -3_600_000 })).toBe(700));

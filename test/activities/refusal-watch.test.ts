@@ -19,13 +19,13 @@ function end(probe: Probe): void {
   probe.ended();
 }
 
-it('one refusal after a word that the app is ready stands for all jobs that were told the same word', () => {
+it('one refusal after the app was declared ready counts for all jobs that got the same signal', () => {
   const readyAt = now + 5_000;
   end(ask({ readyAt }));
   for (let job = 0; job < 1_000; job += 1) expect(() => ask({ readyAt })).toThrow(KnownRefusalError);
 });
 
-it('a newer word lets jobs ask again at once, and the pauses begin anew', () => {
+it('a newer signal lets jobs ask again at once, and resets the pauses', () => {
   for (let probe = 0; probe < 5; probe += 1) {
     now += 60 * minute;
     end(ask());
@@ -34,7 +34,7 @@ it('a newer word lets jobs ask again at once, and the pauses begin anew', () => 
   expect(probe.refused(refusal)).toBe(minute);
 });
 
-it('parked jobs are told of an accepted job where they would ask much later', () => {
+it('parked jobs are told of an accepted job if their next probe is far off', () => {
   now += minute;
   end(ask());
   expect(ask({ isParked: false, anyway: true }).accepted()).toBe(false);
@@ -46,7 +46,7 @@ it('parked jobs are told of an accepted job where they would ask much later', ()
   expect(ask({ isParked: false, anyway: true }).accepted()).toBe(false);
 });
 
-it('requests that were under way together are refused without a longer pause for each', () => {
+it('concurrent refusals do not each lengthen the pause', () => {
   Array.from({ length: 10 }, () => ask({ readyAt: now })).forEach(end);
   now += minute;
   end(ask({ readyAt: now - 1 }));
@@ -54,7 +54,7 @@ it('requests that were under way together are refused without a longer pause for
   expect(() => ask({ readyAt: now - minute })).toThrow(KnownRefusalError);
 });
 
-it('of many parked jobs five ask in the first hour, one at a time', () => {
+it('many parked jobs probe five times in the first hour, one at a time', () => {
   let probes = 0;
   for (const end = now + 60 * minute; now < end; now += 15_000) {
     for (let job = 0; job < 10; job += 1) {
@@ -73,7 +73,7 @@ it('of many parked jobs five ask in the first hour, one at a time', () => {
   expect(probes).toBe(5);
 });
 
-it('while one asks, the others come back soon, and later the longer it takes', () => {
+it('while one probes, the others come back soon, and later the longer it takes', () => {
   now += minute;
   const probe = ask();
   expect(waitOf()).toBe(5_000);
@@ -83,13 +83,13 @@ it('while one asks, the others come back soon, and later the longer it takes', (
   expect(() => ask()).not.toThrow();
 });
 
-it('a probe that was not answered leaves the question to the next job', () => {
+it('a probe without an answer leaves the next probe to another job', () => {
   now += minute;
   ask().ended();
   expect(() => ask()).not.toThrow();
 });
 
-it('a job that does not wait yet takes only a recent refusal for its own, and one asks soon then', () => {
+it('a job that is not parked accepts only a recent refusal, and then one probes soon', () => {
   for (let probe = 0; probe < 5; probe += 1) {
     now += 60 * minute;
     end(ask());
@@ -100,7 +100,7 @@ it('a job that does not wait yet takes only a recent refusal for its own, and on
   expect(() => ask()).not.toThrow();
 });
 
-it('a job that asks anyway asks for itself alone', () => {
+it('a job that asks anyway does not affect the pauses of others', () => {
   end(ask({ anyway: true }));
   expect(waitOf()).toBe(minute);
 });

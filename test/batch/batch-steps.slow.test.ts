@@ -59,7 +59,7 @@ async function failureOf(promise: Promise<unknown>): Promise<RunFileError> {
 const files = createLocalFiles();
 
 describe('the merged results', () => {
-  it('have one line for every row, in its order, whatever the order of the parts', async () => {
+  it('have one line per row, in the order of the rows, whatever the order of the parts', async () => {
     await writeManifest([row(1), row(2, true), row(5), row(6), row(9)]);
     await writeBatchPart(
       files,
@@ -78,7 +78,7 @@ describe('the merged results', () => {
     ]);
   });
 
-  it('take a part that was written twice for one, count its cost once, and leave no temporary file', async () => {
+  it('count a part that was written twice only once, cost included, and leave no temporary file', async () => {
     await writeManifest([row(1), row(2)]);
     const paid = { ...succeeded(1), vcredits: 3 };
     const part = { folder, part: 1, results: [paid] };
@@ -99,7 +99,7 @@ describe('the merged results', () => {
     ]);
   });
 
-  it('remove what killed writers left a day ago, in all of the batch and beside its results', async () => {
+  it('remove day-old files of killed writers, in the whole batch and beside its results', async () => {
     const run = path.join(batch, 'run-0002');
     const out = path.join(batch, 'out of it');
     const left = [root, run, out].map((each) => path.join(each, '.x.0123456789ab.1.part'));
@@ -128,7 +128,7 @@ describe('the merged results', () => {
     expect(await readdir(root)).not.toContain(runFiles.results);
   });
 
-  it('are not written when a part is gone or damaged, which is named with its line', async () => {
+  it('are not written when a part is missing or damaged; the error names the line', async () => {
     await writeManifest([row(1), row(2)]);
     await writeBatchPart(files, { folder, part: 1, results: [succeeded(1), succeeded(2)] }, writing);
     const file = path.join(root, runFiles.parts, '000001.jsonl');
@@ -142,7 +142,7 @@ describe('the merged results', () => {
     );
   });
 
-  it('of 50,000 rows are merged in 48 MiB of heap, which their text alone would fill', async () => {
+  it('of 50,000 rows are merged in 48 MiB of heap, less than their text alone takes', async () => {
     const message = 'x'.repeat(1_200);
     await writeManifest(Array.from({ length: 50_000 }, (_, index) => row(index + 1)));
     await mkdir(path.join(root, runFiles.parts));
@@ -172,26 +172,26 @@ describe('the merged results', () => {
 });
 
 describe('the manifest', () => {
-  it('is read on from any item, and rows that are done are passed over', async () => {
+  it('can be read from any item, and done rows are skipped', async () => {
     await writeManifest([row(1), row(2, true), row(3), row(4, true), row(5), row(6, true)]);
     const first = await readBatchItems(files, { folder, from: { byte: 0, item: 0 }, limit: 2 });
     expect([first.isEnd, first.items.map(({ item }) => item.item)]).toEqual([false, [1, 3]]);
     const rest = await readBatchItems(files, { folder, from: first.next, limit: 2 });
     expect([rest.items.map(({ item }) => item.item), rest.isEnd]).toEqual([[5], true]);
-    // A run that ended behind its first item continues with the third.
+    // A run that ended after its first item continues with the third.
     const [one] = first.items;
     const again = await readBatchItems(files, { folder, from: { byte: one?.next ?? 0, item: 1 }, limit: 9 });
     expect(again.items.map(({ item }) => item.item)).toEqual([3, 5]);
   });
 
-  it('names the line that is wrong also when it is read from its middle', async () => {
+  it('has errors with the right line number, also when reading starts in the middle', async () => {
     await writeManifest([row(1), row(2), row(3), row(3)]);
     const { next } = await readBatchItems(files, { folder, from: { byte: 0, item: 0 }, limit: 2 });
     const failure = await failureOf(readBatchItems(files, { folder, from: next, limit: 9 }));
     expect(failure.message).toContain('line 4 is damaged: item 3 comes after item 3');
   });
 
-  it('may lack the line feed of its last row, and hold characters that a read cuts in two', async () => {
+  it('may lack its final line feed, and contain characters that are split between reads', async () => {
     const rows = Array.from({ length: 5_000 }, (_, index) => row(index + 1));
     await writeFile(path.join(root, runFiles.manifest), rows.map((each) => JSON.stringify(each)).join('\n'));
     const items: BatchItem[] = [];

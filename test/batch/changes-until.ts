@@ -4,8 +4,8 @@ import { S3Client } from '@aws-sdk/client-s3';
 type Method = (this: unknown, ...args: never[]) => unknown;
 
 /**
- * Lets code change files and objects until its n-th change. That fails and so does each one behind it: what cleans up changes nothing
- * either, and there is left what `kill -9` leaves.
+ * Lets code change files and objects until its n-th change. That change and all later ones fail, including those of cleanup code, so the
+ * result is what `kill -9` leaves.
  */
 export async function changesUntil(n: number): Promise<{ areOver(): boolean; restore(): void }> {
   let changes = 0;
@@ -30,7 +30,7 @@ export async function changesUntil(n: number): Promise<{ areOver(): boolean; res
   count(fs.promises, ['mkdir', 'unlink', 'rm']);
   count(fs, ['openSync'], isNew);
   count(fs, ['linkSync', 'renameSync', 'unlinkSync']);
-  // An upload in parts that was begun and not marked yet can't be found: docs/operations/object-stores.md, "Clean up".
+  // A multipart upload that was begun but not marked yet can't be found: docs/operations/object-stores.md, "Clean up".
   const isMark = ({ input }: { input: { PartNumber?: number } }) => input.PartNumber === 10_000;
   const isChange: Method = (command: { constructor: { name: string }; input: object }) =>
     !/^(Get|Head|List)/.test(command.constructor.name) && !isMark(command);

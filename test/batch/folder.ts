@@ -3,7 +3,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { makeFolder } from '../storage/folder';
 
-/** A folder with files in it: contents by relative path. */
+/** A new folder with these files: contents by relative path. */
 export async function makeTree(files: Record<string, string | Buffer> = {}): Promise<string> {
   const folder = await makeFolder();
   await addFiles(folder, files);
@@ -24,10 +24,10 @@ export const readJsonl = async (file: string): Promise<unknown[]> =>
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as unknown);
 
-/** The URI of a folder, which ends with a slash. */
+/** The URI of a folder, with a trailing slash. */
 export const folderUri = (...segments: string[]): string => pathToFileURL(`${path.join(...segments)}/`).href;
 
-/** A stream in pieces of a given size. */
+/** A stream in pieces of the given size. */
 export async function* inPieces(content: string | Buffer, size = Infinity): AsyncGenerator<Buffer> {
   const bytes = Buffer.from(content);
   for (let start = 0; start < bytes.length; start += size) {

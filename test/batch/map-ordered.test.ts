@@ -6,13 +6,13 @@ async function* numbers(count: number) {
 }
 
 describe('mapOrdered', () => {
-  it('keeps the order of its inputs, with as many steps under way as allowed', async () => {
+  it('keeps the order of its inputs, with the allowed number of steps in flight', async () => {
     let underWay = 0;
     let most = 0;
     const results = await collect(
       mapOrdered(numbers(20), { concurrency: 4 }, async (number) => {
         most = Math.max(most, (underWay += 1));
-        // The later, the faster.
+        // Later steps are faster.
         for (let turn = 20; turn > number; turn -= 1) await new Promise(setImmediate);
         underWay -= 1;
         return number * 2;
@@ -34,7 +34,7 @@ describe('mapOrdered', () => {
     expect(underWay).toBe(0);
   });
 
-  it('stops where it is when it is aborted', async () => {
+  it('stops at once when it is aborted', async () => {
     const stop = new AbortController();
     let steps = 0;
     const mapped = mapOrdered(numbers(1000), { concurrency: 4, signal: stop.signal }, (number) => {

@@ -8,7 +8,7 @@ import { moveByCopy } from '../../src/storage/move';
 import { MemoryFiles } from '../support/memory-files';
 import { addFiles, folderUri, makeTree } from './folder';
 
-/** Moves that fail half way. Killed ones: `objects-killed-steps.slow.test.ts`. */
+/** Moves that fail halfway. `objects-killed-steps.slow.test.ts` covers killed moves. */
 
 class MovingFiles extends MemoryFiles {
   mayRemove = true;
@@ -44,7 +44,7 @@ function failedRun(name: string) {
   return { files, sweep, names, source };
 }
 
-it('a failed source whose copy could not be followed by its removal has its reason when the next sweep moves it', async () => {
+it('a failed source that was copied but could not be removed gets its reason when the next sweep moves it', async () => {
   const { files, sweep, names, source } = failedRun('a.md');
   files.mayRemove = false;
   expect(await sweep()).toEqual({ files: 1, why: 'Access denied.' });
@@ -54,7 +54,7 @@ it('a failed source whose copy could not be followed by its removal has its reas
   expect(names()).toEqual([`${moves.failed}a.md`, `${moves.failed}a.md.reason.txt`]);
 });
 
-it('tells by its path what stays, since it is a link', async () => {
+it('a link stays, and is reported by its path', async () => {
   const cwd = await makeTree({ 'in a/b.md': 'a' });
   await symlink('b.md', path.join(cwd, 'in a/l.md'));
   const row = { item: 1, source: `${folderUri(cwd)}in%20a/l.md`, output: 'pdf', destination: `${folderUri(cwd)}l.pdf` };
@@ -70,7 +70,7 @@ it('tells by its path what stays, since it is a link', async () => {
   });
 });
 
-it.each(['a.md ', `${'é'.repeat(124)}.md`])('a file named "%s" is restored as it was', async (name) => {
+it.each(['a.md ', `${'é'.repeat(124)}.md`])('a file named "%s" is restored unchanged', async (name) => {
   const { files, sweep, names, source } = failedRun(name);
   await sweep();
   expect(names()).not.toContain(source);
@@ -78,7 +78,7 @@ it.each(['a.md ', `${'é'.repeat(124)}.md`])('a file named "%s" is restored as i
   expect(names()).toEqual([source]);
 });
 
-it('many that fail at once get their reasons without taking them from each other', async () => {
+it('many concurrent failures each get their own reason', async () => {
   const failing = Array.from({ length: 60 }, (_, n) => ({ item: n + 1, name: `${n}.md` }));
   const root = await makeTree(Object.fromEntries(failing.map(({ name }) => [`in/${name}`, 'a'])));
   const [from, failed, folder] = ['in', 'failed', 'runs/run-0001'].map((name) => folderUri(root, name)) as [
@@ -98,7 +98,7 @@ it('many that fail at once get their reasons without taking them from each other
   expect(await readdir(path.join(root, 'failed'))).toHaveLength(120);
 });
 
-it('what somebody has put there under the name of a reason is left alone, however large', async () => {
+it('a foreign file with the name of a reason is left alone, however large', async () => {
   const { files, sweep, names } = failedRun('a.md');
   await sweep();
   files.files.set(`${moves.failed}b.md.reason.txt`, Buffer.alloc(2 ** 20 + 1, 'Name: b.md\n'));
@@ -107,7 +107,7 @@ it('what somebody has put there under the name of a reason is left alone, howeve
   expect(names()).toEqual([`${moves.failed}b.md`, `${moves.failed}b.md.reason.txt`, `${moves.from}a.md`]);
 });
 
-it('what another batch has moved to the same folder is its own', async () => {
+it('files that another batch has moved to the same folder are left alone', async () => {
   const { files, sweep, names } = failedRun('a.md');
   await sweep();
   await restoreFailed(files, { batch: 'hot 2', moves });

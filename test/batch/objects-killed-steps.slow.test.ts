@@ -17,7 +17,7 @@ import { s3ServerOfAllTests } from '../support/s3-server';
 import { changesUntil } from './changes-until';
 import { folderUri } from './folder';
 
-/** Steps that write files of a batch end before each change that they make, as `kill -9` ends them, and are attempted again, as Temporal does. */
+/** Steps that write files of a batch are killed before each change that they make, as by `kill -9`, and are then attempted again. */
 
 const server = s3ServerOfAllTests();
 let files: Stores;
@@ -56,7 +56,7 @@ async function fill({ uri }: Place, contents: Contents): Promise<void> {
   }
 }
 
-/** The same wherever it is, and whenever it was written. */
+/** Normalised, so that the place and the time of writing make no difference. */
 async function contentsOf({ uri: place }: Place): Promise<Contents> {
   const contents: Contents = {};
   for await (const { relative, uri } of files.walk(place)) {
@@ -78,7 +78,7 @@ const results = items.map(({ item, destination: uri }) => ({
   ...{ item, status: 'succeeded', workflowId: `job-${item}`, charge: 'yes', taskId: `task-${item}` },
   ...{ source: content, output: { uri, name: `${item}.pdf`, ...content } },
 }));
-/** A run of which half has ended: nothing of it is in the ledger. `textLength`: of each of 50 parameters. */
+/** A half-finished run without a ledger. `textLength`: the length of each of 50 parameters. */
 function begunRun(textLength: number): Contents {
   const texts = (n: number) => Array.from({ length: 50 }, (_, k) => [`text_${k}`, String(n).padEnd(textLength, 'a')]);
   const spelled = (n: number) => texts(n).map((each) => each.join('='));
@@ -106,7 +106,7 @@ type Activity = keyof typeof inputs | 'conversion.moveSources';
 const inputAt = ({ uri }: Place, activity: Activity): never =>
   JSON.parse(JSON.stringify({ ...inputs, 'conversion.moveSources': hot }[activity]).replaceAll('PLACE/', uri)) as never;
 
-// Of attempts that are killed.
+// Quiet, since killed attempts log errors.
 const logger = new DefaultLogger('ERROR');
 
 async function attempt(place: Place, activity: Activity, number: number): Promise<Contents> {
@@ -120,7 +120,7 @@ async function attempt(place: Place, activity: Activity, number: number): Promis
   return contentsOf(place);
 }
 
-/** Whether it was killed. */
+/** Returns whether the attempt was killed. */
 async function attemptAndKill(place: Place, activity: Activity, killAt: number): Promise<boolean> {
   const changes = await changesUntil(killAt);
   try {
@@ -133,7 +133,7 @@ async function attemptAndKill(place: Place, activity: Activity, killAt: number):
   return changes.areOver();
 }
 
-/** Each test kills before every third change, from one of the first three on: there are dozens, each in a place of its own. */
+/** Each test kills before every third change, starting with one of the first three. There are dozens, each in a place of its own. */
 const apart = 3;
 const cases = (Object.keys(inputs) as (keyof typeof inputs)[]).flatMap((activity) =>
   Array.from({ length: apart }, (_, n) => [activity, n + 1] as const),
@@ -143,11 +143,11 @@ const manifest = (run: number) => `year/run-000${run}/manifest.jsonl`;
 
 describe.each([
   ['a folder', newFolder, 10],
-  // Which takes them in several requests.
+  // So long that a bucket needs several requests.
   ['a bucket', newBucket, 1_000],
-])('a batch whose files are in %s', (_title, newPlace, textLength) => {
+])('a batch with files in %s', (_title, newPlace, textLength) => {
   it.each(cases)(
-    'has whole files, and no others, after %s was killed before change %i and every third one behind it',
+    'has only complete files after %s was killed before change %i and every third one after it',
     async (activity, first) => {
       const [calm, begun] = [await newPlace(), begunRun(textLength)];
       await fill(calm, begun);
@@ -160,7 +160,7 @@ describe.each([
         const torn = await contentsOf(place);
         const odd = Object.keys(torn).filter((name) => torn[name] !== before[name] && torn[name] !== after[name]);
         const ended = await attempt(place, activity, 2);
-        // Of a plan that was written, nobody knows whether somebody heard of it: another attempt makes another run.
+        // Nobody knows whether a plan that was written has been reported, so the next attempt makes another run.
         const isPlanned = activity === 'conversion.planBatch' && torn[manifest(2)] !== undefined;
         const expected = isPlanned ? { ...after, [manifest(3)]: after[manifest(2)] } : after;
         expect(Object.keys(ended).sort()).toEqual(Object.keys(expected).sort());
@@ -196,14 +196,14 @@ describe.each([
   };
   const movable = (contents: Contents) => Object.entries(contents).filter(([name]) => !name.startsWith('runs/'));
 
-  it('are each in one place, and none is lost, after their move was killed before any change that it makes', async () => {
+  it('are each in one place, and none is lost, after their move was killed before any of its changes', async () => {
     for (let [killAt, isKilled] = [1, true]; isKilled; killAt += 1) {
       const place = await newPlace();
       await fill(place, ended);
       isKilled = await attemptAndKill(place, 'conversion.moveSources', killAt);
       const torn = await contentsOf(place);
       const ofA = movable(torn).filter(([name, text]) => text === 'a' && /\/a( \(\d+\))?\.md$/.test(name));
-      // Between the copy and its removal an object is in both.
+      // Between the copy and the removal, an object is in both places.
       expect(ofA.length === 1 || place.uri.startsWith('s3:')).toBe(true);
       expect(ofA.length).toBeGreaterThan(0);
       expect([killAt, Object.fromEntries(movable(await attempt(place, 'conversion.moveSources', 1)))]).toEqual([

@@ -6,7 +6,7 @@ import { createLocalFiles } from '../../src/storage/local-files';
 
 const sha256 = 'a'.repeat(64);
 
-/** A run of so many files each, of which every one has cost so much. */
+/** A finished run with this many files of each pair, each at this price. */
 async function ran(root: string, batch: string, pairs: Record<string, { files: number; each: number }>): Promise<void> {
   const folder = path.join(root, batch, 'run-0001');
   await mkdir(folder, { recursive: true });
@@ -17,7 +17,7 @@ async function ran(root: string, batch: string, pairs: Record<string, { files: n
       const item = items.length + 1;
       const uri = `file:///out/${item}.${output}`;
       items.push({ item, source: `file:///in/${item}.${extension}`, output, destination: uri });
-      // Paid for as well.
+      // Suspect results are paid for as well.
       const status = file === 0 ? 'suspect' : 'succeeded';
       results.push({ item, status, vcredits, output: { uri, name: `${item}`, bytes: 1, sha256 } });
     }
@@ -32,7 +32,7 @@ const pair = (input: string, output: string, rows: number, paid = 0) => {
   return { input, extension: input, output, rows, bytes: 1, paid };
 };
 
-it('takes the price of each pair from this batch and those beside it, and leaves out what nobody knows', async () => {
+it('takes the price of each pair from this batch and its neighbours, and leaves out unknown prices', async () => {
   const root = await makeTree({});
   await ran(root, 'own', { 'md pdf': { files: 3, each: 1 }, 'docx pdf': { files: 1, each: 10 } });
   await ran(root, 'other batch', { 'md pdf': { files: 3, each: 3 }, 'png webp': { files: 5, each: 100 } });

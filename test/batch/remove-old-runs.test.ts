@@ -49,7 +49,7 @@ describe('the runs of a batch that has had many', () => {
     );
   }
 
-  it('are removed, and a plan is the same without them: the ledger knows them all', async () => {
+  it('are removed without changing the plan, since the ledger knows all of them', async () => {
     const runs = 43;
     for (let number = 1; number <= runs; number += 1) await addRun(number);
     const plan = () =>
@@ -72,7 +72,7 @@ describe('the runs of a batch that has had many', () => {
     expect(await removeOldRuns(files, folderUri(batchFolder))).toBe(0);
   });
 
-  it('are removed by the next plan when a removal was cut short, whatever is left of them', async () => {
+  it('are removed by the next plan if a removal was interrupted, whatever is left of them', async () => {
     for (let number = 1; number <= 43; number += 1) await addRun(number);
     await rm(path.join(runFolder(1), 'manifest.jsonl'));
     await mkdir(path.join(runFolder(2), 'parts'));
@@ -81,14 +81,14 @@ describe('the runs of a batch that has had many', () => {
     expect((await readdir(batchFolder)).sort()[0]).toBe('run-0004');
   });
 
-  it('are left alone when they are few, or none', async () => {
+  it('are left alone if they are few, or none', async () => {
     expect(await removeOldRuns(files, folderUri(batchFolder))).toBe(0);
     await addRun(1);
     expect(await removeOldRuns(files, folderUri(batchFolder))).toBe(0);
     expect(await readdir(batchFolder)).toEqual(['run-0001']);
   });
 
-  it('are folders with a number, and nothing else is', () => {
+  it('are folders with a number, and nothing else', () => {
     expect(() => runOf(folderUri(root))).toThrow('is not the folder of a run');
     expect(runOf(folderUri(runFolder(7)))).toEqual({ number: 7, folder: folderUri(runFolder(7)) });
   });

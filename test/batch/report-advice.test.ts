@@ -3,7 +3,7 @@ import path from 'node:path';
 import { errorCodes } from '../../src/contract/error-codes';
 import { adviceOn } from '../../src/batch/report/advice';
 
-/** The rows of the last table of `docs/errors.md`; `test/docs/lists.test.ts` sees to it that the page lists every code. */
+/** The rows of the last table of `docs/errors.md`; `test/docs/lists.test.ts` checks that the page lists every code. */
 const page = readFileSync(path.resolve(__dirname, '../../docs/errors.md'), 'utf8');
 const [, ours = ''] = /## Codes of ours\n(.*?)## Codes of batches\n/s.exec(page) ?? [];
 const codesOfOurs = [...ours.matchAll(/^\| (`[^|]*`) \|/gm)].flatMap(([, cell]) =>
@@ -13,13 +13,13 @@ const unknown = adviceOn('NO_SUCH_CODE');
 
 it('there is advice on every code that a job may fail with', () => {
   expect(codesOfOurs.length).toBeGreaterThan(30);
-  // No job fails with this one.
+  // No job fails with this code.
   const ofJobs = codesOfOurs.filter((code) => code !== 'NOTICE_NOT_SENT');
   const codes = [...Object.keys(errorCodes), ...ofJobs, 'HTTP_502'];
   expect(codes.filter((code) => adviceOn(code).what === unknown.what)).toEqual([]);
 });
 
-it('a code that is not listed, also one that objects inherit, is advised on as unknown', () => {
+it('an unlisted code gets the advice for unknown codes, even if objects inherit a property of that name', () => {
   expect(unknown.toDo).toMatch(/Temporal UI/);
   for (const code of ['constructor', '__proto__', 'toString', 'HTTP_x', '']) expect(adviceOn(code)).toEqual(unknown);
 });

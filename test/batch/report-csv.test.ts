@@ -6,7 +6,7 @@ import { makeRun, reportOn, type Ending, type MadeRun } from './report-run';
 
 const ui = { url: 'http://127.0.0.1:8233', namespace: 'default' };
 
-it('is a line for every row of the manifest, in its order, under a header', async () => {
+it('has a header and one line for every row of the manifest, in order', async () => {
   const { text, rows } = await csvOf(await makeRun([{ status: 'succeeded' }, { status: 'cancelled' }]));
   expect(text.split('\r\n')).toHaveLength(4);
   expect(text.replaceAll('\r\n', '')).not.toMatch(/[\r\n]/);
@@ -31,7 +31,7 @@ it('is a line for every row of the manifest, in its order, under a header', asyn
     workflowId: 'november/1',
     runId: 'run-1',
     link: 'http://127.0.0.1:8233/namespaces/default/workflows/november%2F1/run-1',
-    // Runs of old versions tell nothing of these.
+    // Runs of old versions have none of these.
     phase: '',
     taskId: '',
     charge: '',
@@ -40,7 +40,7 @@ it('is a line for every row of the manifest, in its order, under a header', asyn
   });
 });
 
-it('tells of each row its task, the step that it ended in, what was charged, and every warning of the service', async () => {
+it('has the task, the last step, the charge and every warning of the service for each row', async () => {
   const warnings = { FONT_REPLACED: 'Embed "Inter"; or accept it.', PAGES: 'x'.repeat(5_000) };
   const task = { taskId: 'task-7', charge: 'yes' as const, warnings };
   const { rows } = await csvOf(
@@ -54,7 +54,7 @@ it('tells of each row its task, the step that it ended in, what was charged, and
   expect(rows[1]).toMatchObject({ phase: 'downloading', taskId: 'task-7', charge: 'yes', warnings: told });
 });
 
-it('names files in a message as users know them', async () => {
+it('shows files in a message as paths', async () => {
   const message = 'Cannot convert file:///data/in/2026/invoice-00001.docx to file:///data/out/invoice-00001.pdf: no.';
   const run = await makeRun([{ status: 'failed', code: 'SOURCE_PROTECTED', message }]);
   const told = 'Cannot convert /data/in/2026/invoice-00001.docx to /data/out/invoice-00001.pdf: no.';
@@ -62,13 +62,13 @@ it('names files in a message as users know them', async () => {
   expect((await reportOn(run)).failures[0]?.items[0]).toMatchObject({ message: told });
 });
 
-it('begins with a byte order mark, without which Excel misreads names that are not ASCII', async () => {
+it('begins with a byte order mark, without which Excel misreads non-ASCII names', async () => {
   const run = await makeRun([{ status: 'succeeded' }], { items: { 1: { source: 'file:///in/M%C3%BCller.docx' } } });
   const { text, rows } = await csvOf(run);
   expect([text.startsWith('\ufeffitem,status,'), rows[0]?.['source']]).toEqual([true, '/in/Müller.docx']);
 });
 
-it('quotes commas, quotes and what a name has of line breaks is spelt out, so that a row is a line', async () => {
+it('quotes commas and quotes, and escapes line breaks in names, so that a row is one line', async () => {
   const source = 'file:///in/a,%22b%22%0Ac%0D.docx';
   const message = 'first line\nsecond, "quoted"';
   const { rows } = await csvOf(
@@ -81,7 +81,7 @@ it('quotes commas, quotes and what a name has of line breaks is spelt out, so th
 });
 
 it.each(['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '＝1+1', "=cmd|'/C calc'!A0"])(
-  'takes %j for text, not for a formula, in every column that others fill',
+  'writes %j as text, not as a formula, in every column with foreign content',
   async (formula) => {
     const own = { taskId: formula, warnings: { [formula]: formula } };
     const ending: Ending = {
@@ -95,7 +95,7 @@ it.each(['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '＝1+1', "=cmd|'/C calc'!A0"])
   },
 );
 
-it('begins no formula after a semicolon, which separates the cells in much of Europe', async () => {
+it('starts no formula after a semicolon, which separates cells in much of Europe', async () => {
   const source = 'file:///in/a;=HYPERLINK(%22http:%22);%20%22@b.docx';
   const { text } = await csvOf(await makeRun([{ status: 'succeeded' }], { items: { 1: { source } } }));
   const cells = text.split(/[\r\n;]+/).map((cell) => cell.replace(/^[\s"]+/, ''));
@@ -103,7 +103,7 @@ it('begins no formula after a semicolon, which separates the cells in much of Eu
   expect(text).toContain(";'=HYPERLINK");
 });
 
-it('tells of a skipped row what the run before had made of it', async () => {
+it('has the result of the earlier run for a skipped row', async () => {
   const done: BatchItem['done'] = {
     source: { bytes: 7, sha256: 'c'.repeat(64) },
     output: { uri: 'file:///data/out/before.pdf', name: 'before.pdf', bytes: 9, sha256: 'd'.repeat(64) },
@@ -134,7 +134,7 @@ async function csvOf(run: MadeRun): Promise<{ text: string; rows: Record<string,
   };
 }
 
-/** RFC 4180 to the letter: whatever else stands there is an error. */
+/** Strict RFC 4180: anything else is an error. */
 function parseCsv(text: string): string[][] {
   const records: string[][] = [];
   let at = 0;

@@ -1,4 +1,4 @@
-// Writes the report of a run's folder as an attempt of the batch's last activity does; `report.test.ts` kills it meanwhile. Needs `dist`.
+// Writes the report of a run's folder like an attempt of the batch's last activity. `report.slow.test.ts` kills it meanwhile. Needs `dist`.
 import { pathToFileURL } from 'node:url';
 import { writeBatchReport } from '../../dist/batch/report/write-report.js';
 import { createLocalFiles } from '../../dist/storage/local-files.js';

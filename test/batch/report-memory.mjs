@@ -1,4 +1,4 @@
-// Writes the report of a run's folder and prints what it holds; `report.test.ts` runs it in a small heap. Needs `dist`.
+// Writes the report of a run's folder and prints its counts. `report.slow.test.ts` runs it with a small heap. Needs `dist`.
 import { pathToFileURL } from 'node:url';
 import { writeBatchReport } from '../../dist/batch/report/write-report.js';
 import { createLocalFiles } from '../../dist/storage/local-files.js';

@@ -20,7 +20,7 @@ it.each<[endings: Ending[], settings: PageSettings, verdict: string, text: strin
   [[failed('EMPTY_FILE'), cancelled], { status: 'stopped' }, 'bad', 'Stopped after 1 failure; 1 of 2 files not tried.'],
   [[], {}, 'good', 'The manifest was empty: there was nothing to convert.'],
 ])(
-  'says in its first sentence whether the batch worked, and that nobody can miss a failure: %j %j',
+  "says in its first sentence whether the batch worked, and can't hide a failure: %j %j",
   async (endings, settings, ...said) => expect(verdictOf(await pageOf(endings, settings))).toEqual(said),
 );
 
@@ -28,7 +28,7 @@ describe('a hostile name or message', () => {
   const attack = `</title></style><script>alert(1)</script><img src=x onerror='a()'>"&\u202ecod.exe`;
   const encoded = encodeURIComponent(attack.replaceAll('/', '|')).replaceAll("'", '%27');
 
-  it('stays text wherever it stands', async () => {
+  it('stays text wherever it appears', async () => {
     const ending = failed(attack, {
       ...{ message: attack, workflowId: attack, runId: attack, taskId: attack },
       warnings: { [attack]: attack, long: `${attack}${'x'.repeat(9_000)}` },
@@ -42,7 +42,7 @@ describe('a hostile name or message', () => {
     expect(tagsOf(page).filter((tag) => /\son\w+=|javascript:/i.test(tag))).toEqual([]);
   });
 
-  it('can not load or run anything: the policy forbids all but the style sheet, which it knows by its hash', async () => {
+  it("can't load or run anything: the policy allows only the style sheet, by its hash", async () => {
     const page = await pageOf([failed('EMPTY_FILE', { message: attack })]);
     const policy = /http-equiv="Content-Security-Policy"\s+content="([^"]*)"/.exec(page)?.[1]?.replaceAll('&#39;', "'");
     const inPage = /<style>([^]*?)<\/style>/.exec(page)?.[1] ?? '';
@@ -51,20 +51,20 @@ describe('a hostile name or message', () => {
     expect(policy).toBe(`default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'`);
   });
 
-  it('makes a code span of what stands in backticks, and nothing else of it', async () => {
+  it('can make a code span with backticks, and nothing else', async () => {
     const page = await pageOf([failed('EMPTY_FILE', { message: 'run `<b>` now' })]);
     expect(page).toContain('run <code>&lt;b&gt;</code> now');
   });
 });
 
-it('needs nothing but itself: no source, no import, no style attribute that the policy would refuse', async () => {
+it('is self-contained: no source, no import, no style attribute that the policy would reject', async () => {
   const page = await pageOf([{ status: 'succeeded' }, failed('EMPTY_FILE')]);
   expect(tagsOf(page).filter((tag) => /\s(src|style|srcset|data|background)=/.test(tag))).toEqual([]);
   expect(styles).not.toMatch(/url\(|@import/);
   expect(tagsOf(page).filter((tag) => tag.startsWith('<link'))).toEqual([]);
 });
 
-it('puts each group of failures under its heading with its advice and its jobs', async () => {
+it('has each group of failures under its own heading, with advice and jobs', async () => {
   const page = await pageOf([
     { status: 'succeeded' },
     failed('SOURCE_NOT_FOUND'),
@@ -97,13 +97,13 @@ it('says how many failures it does not list, and where they are', async () => {
   expect(textOf(page)).toContain('18 more are in report.csv, column code.');
 });
 
-it('calls out conversions that may have been charged twice, also when everything succeeded', async () => {
+it('highlights conversions that may have been charged twice, even if everything succeeded', async () => {
   const page = await pageOf([{ status: 'succeeded', possiblyChargedTwice: true }, { status: 'succeeded' }]);
   expect(textOf(page)).toContain('1 conversion may have been charged twice');
   expect(textOf(await pageOf([{ status: 'succeeded' }]))).not.toContain('charged twice');
 });
 
-it('lists the files that the service warned of, each with its warnings', async () => {
+it('lists the files with warnings of the service, each with its warnings', async () => {
   const page = await pageOf([
     { status: 'succeeded', warnings: { FONT_REPLACED: 'Embed the font.', PAGES: 'Some are empty.' } },
     { status: 'succeeded' },
@@ -114,7 +114,7 @@ it('lists the files that the service warned of, each with its warnings', async (
   expect(textOf(await pageOf([{ status: 'succeeded' }]))).not.toContain('warned');
 });
 
-it('names what was skipped, those first that the service does not convert, and says where the others are', async () => {
+it("lists skipped files, first those that the service can't convert, and says where the rest are", async () => {
   const refused = { code: 'NO_CONVERTER_INPUT_TO_OUTPUT', message: 'zip can not become pdf.' };
   const endings = [{ status: 'skipped' as const }, { status: 'skipped' as const, ...refused }];
   const items = { 2: { refused: { ...refused, isSkipped: true as const } } };
@@ -126,7 +126,7 @@ it('names what was skipped, those first that the service does not convert, and s
   expect(textOf(await pageOf([{ status: 'succeeded' }]))).not.toContain('skipped');
 });
 
-it('says of a failed file which task there is, what it stood at and whether it was charged', async () => {
+it('shows the task, the phase and the charge of a failed file', async () => {
   const page = await pageOf([
     failed('DESTINATION_FULL', { taskId: 'task-7', charge: 'yes', phase: 'downloading' }),
     failed('OUTCOME_UNKNOWN', { charge: 'maybe', phase: 'submitting', kept: true }),
@@ -139,7 +139,7 @@ it('says of a failed file which task there is, what it stood at and whether it w
   expect(text).not.toContain('ended while uploading');
 });
 
-it('can be read by a screen reader: language, one main heading, captions, column headers, and names of links', async () => {
+it('is accessible to a screen reader: language, one main heading, captions, column headers, and names of links', async () => {
   const page = await pageOf([{ status: 'succeeded' }, failed('EMPTY_FILE')]);
   expect(page).toContain('<html lang="en">');
   expect(page.match(/<h1/g)).toHaveLength(1);
@@ -150,7 +150,7 @@ it('can be read by a screen reader: language, one main heading, captions, column
   expect(page).toContain('aria-label="Open the job of item 2"');
 });
 
-describe('the page of a batch that runs', () => {
+describe('the page of a running batch', () => {
   const at = Date.UTC(2026, 10, 20, 18, 40);
   const counts = { items: 1_000, succeeded: 300, failed: 4, skipped: 0, cancelled: 0, inFlight: 50, waiting: 646 };
   const state = { ...counts, failures: { EMPTY_FILE: 4 }, at, status: 'running' as const, perSecond: 2 };
@@ -172,7 +172,7 @@ describe('the page of a batch that runs', () => {
     return readFile(path.join(run.folder, 'report.html'), 'utf8');
   }
 
-  it('tells how far it is, when that was, and what has failed, though its parts tell less than it has counted', async () => {
+  it('shows the progress, its time, and what has failed, even if its parts lag behind its counts', async () => {
     const page = await livePage();
     expect(verdictOf(page)).toEqual(['bad', '304 of 1,000 files done, 4 failed.']);
     const text = textOf(page);
@@ -184,7 +184,7 @@ describe('the page of a batch that runs', () => {
     expect(page).not.toContain('href="report');
   });
 
-  it('tells what it waits for, since when, until when, and what to type, and no time left', async () => {
+  it('shows what it waits for, since when, until when, and what to type, but no remaining time', async () => {
     const needsAttention = { code: 'INSUFFICIENT_VCREDITS', message: 'Buy <some>.', jobs: 2, since };
     const next = { why: 'When vCredits were added', command: 'fileconv app ready' };
     const waits = { waitsFor: 'vCredits', because: 'Buy <some>.', since, until: at + 1_000, next };
@@ -196,7 +196,7 @@ describe('the page of a batch that runs', () => {
     expect(textOf(await livePage())).not.toContain('It waits');
   });
 
-  it('loads itself again by the one script that its policy knows, which its reader can stop', async () => {
+  it('reloads itself with the only script that its policy allows, and the reader can stop it', async () => {
     const page = await livePage();
     const policy = /http-equiv="Content-Security-Policy"\s+content="([^"]*)"/.exec(page)?.[1]?.replaceAll('&#39;', "'");
     const scripts = [...page.matchAll(/<script>([^]*?)<\/script>/g)].map(([, script]) => script ?? '');
@@ -208,7 +208,7 @@ describe('the page of a batch that runs', () => {
   });
 });
 
-it('of a batch that has ended meanwhile is not replaced by an earlier one', async () => {
+it('does not replace the final page of a batch that has ended meanwhile', async () => {
   const run = await makeRun([succeeded]);
   await reportOn(run);
   const files = await readdir(run.folder);
@@ -219,7 +219,7 @@ it('of a batch that has ended meanwhile is not replaced by an earlier one', asyn
   expect(await readdir(run.folder)).toEqual(files);
 });
 
-it('draws how files stand, when they ended, their formats and why they failed, and says the same in words', async () => {
+it('charts statuses, times, formats and codes, and says the same in words', async () => {
   const startedAt = Date.UTC(2026, 10, 20, 18, 30);
   const page = await pageOf(
     [
@@ -242,7 +242,7 @@ it('draws how files stand, when they ended, their formats and why they failed, a
     ['bad', '25.00', '50.00'],
     ['done', '75.00', '25.00'],
   ]);
-  // The words are for those who can't see it.
+  // The charts are hidden from screen readers, which get the words.
   expect(page.match(/<svg/g)).toHaveLength(page.match(/<svg aria-hidden="true"/g)?.length ?? 0);
 });
 
@@ -263,11 +263,11 @@ describe('the receipt', () => {
     failed('OUTCOME_UNKNOWN', { charge: 'maybe' }),
     failed('EMPTY_FILE', { charge: 'no' }),
     { status: 'skipped' },
-    // Of an earlier run, whose receipt has it.
+    // Charged in an earlier run, on whose receipt it is.
     { status: 'succeeded', charge: 'yes', taskId: 'task-0', vcredits: 0 },
     failed('OUTCOME_UNKNOWN', { charge: 'maybe', kept: true }),
     { status: 'skipped', ...marked },
-    // Of another job, which this row's has found done.
+    // The job of this row found that another job had done its work.
     { status: 'skipped', charge: 'yes', taskId: 'task-9', requests: 0, ...marked },
   ];
   const items = {
@@ -276,7 +276,7 @@ describe('the receipt', () => {
     8: { done: { source, output: { ...source, uri: 'file:///data/out/8.pdf', name: '8.pdf' }, ...marked } },
   };
 
-  it('adds up what this run was charged, may have been charged besides, and was not, on the page and in its files', async () => {
+  it('adds up what this run was charged, may have been charged, and was not charged, on the page and in its files', async () => {
     const run = await makeRun(endings, { items });
     const { receipt } = await reportOn(run);
     expect(receipt).toEqual({
@@ -297,7 +297,7 @@ describe('the receipt', () => {
     );
   });
 
-  it('names no highest price where none is known', async () => {
+  it('names no maximum if the price is unknown', async () => {
     const run = await makeRun([failed('OUTCOME_UNKNOWN', { charge: 'maybe' })]);
     expect((await reportOn(run)).receipt.possiblyCharged).toEqual({ conversions: 1 });
     expect(await readFile(path.join(run.folder, 'receipt.csv'), 'utf8')).toContain('november,maybe,1,,,\r\n');

@@ -16,14 +16,14 @@ export interface MadeRun {
   state: ConversionBatchResult;
 }
 
-/** How a row of a made run ended; the rest of it is made up. */
+/** The outcome of a row of a made-up run; the other fields get defaults. */
 export type Ending = Partial<BatchItemResult> & Pick<BatchItemResult, 'status'> & { item?: never };
 
 export function failed(code: string, more: Partial<Ending> = {}): Ending {
   return { status: 'failed', code, message: code, ...more };
 }
 
-/** Writes the report of a made run, of the batch `november` unless it is called otherwise. */
+/** Writes the report of a made-up run. The batch is called `november` by default. */
 export const reportOn = (run: MadeRun, options: Partial<WriteReportOptions> = {}): Promise<BatchReport> =>
   writeBatchReport(createLocalFiles(), { batch: 'november', folder: run.uri, state: run.state, ...options });
 
@@ -58,7 +58,7 @@ export function resultOf(item: number, { status, ...fields }: Ending): BatchItem
   };
 }
 
-/** A run's folder in which row `n` of the manifest ended as `endings[n - 1]`. */
+/** The folder of a made-up run in which row `n` ended as `endings[n - 1]`. */
 export async function makeRun(
   endings: readonly Ending[],
   {

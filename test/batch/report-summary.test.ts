@@ -3,7 +3,7 @@ import type { BatchItem } from '../../src/batch/model/types';
 import type { PlannedRows } from '../../src/batch/model/state';
 import { failed, makeRun, reportOn, type Ending } from './report-run';
 
-it('tells in a few lines whether it worked, the failures with what to do, the next command and where the reports are', async () => {
+it('says in a few lines whether it worked, the failures with advice, the next command, and where the reports are', async () => {
   const { lines, folder } = await summaryOf([
     { status: 'succeeded' },
     { status: 'skipped' },
@@ -28,7 +28,7 @@ it('tells in a few lines whether it worked, the failures with what to do, the ne
   ]);
 });
 
-it('tells results that are there from those that are gone', async () => {
+it('distinguishes results that exist from those that are gone', async () => {
   const { lines } = await summaryOf([
     { status: 'succeeded' },
     { status: 'skipped' },
@@ -39,7 +39,7 @@ it('tells results that are there from those that are gone', async () => {
   );
 });
 
-it('of a batch that worked has nothing to do in it', async () => {
+it('contains nothing to do for a successful batch', async () => {
   const { lines } = await summaryOf([{ status: 'succeeded' }]);
   expect(lines[0]).toBe('The file is converted.');
   expect(lines.join('\n')).not.toMatch(/retry|charged/);
@@ -59,14 +59,14 @@ it('names the five most frequent codes, and counts the rest', async () => {
   expect(lines).toContain('  3  with 2 other codes: see the report.');
 });
 
-it('names twenty of the failed files at most, of each code some', async () => {
+it('names at most twenty failed files, some of each code', async () => {
   const { lines } = await summaryOf([...Array.from({ length: 30 }, () => failed('EMPTY_FILE')), failed('A')]);
   expect(lines.filter((line) => line.includes('invoice-'))).toHaveLength(11);
   expect(lines).toContain('      and 20 other files: see the report.');
   expect(lines).toContain('      /data/in/2026/invoice-00031.docx');
 });
 
-it('tells rows that name no file by their messages', async () => {
+it('shows the messages of rows without a file name', async () => {
   const ending = { ...failed('ROW_INVALID'), message: 'm.csv line 3, column source: it is empty.' };
   const { lines } = await summaryOf([ending, ending], 'november', { items: { 1: { source: '' }, 2: { source: '' } } });
   expect(lines.filter((line) => line.includes('m.csv line 3'))).toHaveLength(2);
@@ -79,7 +79,7 @@ it('warns of conversions that may have been charged twice', async () => {
 });
 
 it.each<Partial<Ending>>([{}, { kept: true }])(
-  'counts what may have been charged, which only --resubmit converts',
+  'counts possible charges, which only --resubmit converts',
   async (again) => {
     const kept: Ending = { ...failed('OUTCOME_UNKNOWN'), charge: 'maybe', ...again };
     const told =
@@ -93,13 +93,13 @@ it.each<Partial<Ending>>([{}, { kept: true }])(
   },
 );
 
-it('counts the files that the service warned of', async () => {
+it('counts the files with warnings of the service', async () => {
   const warned: Ending = { status: 'succeeded', warnings: { FONT_REPLACED: 'Look.', PAGES: 'Many.' } };
   const { lines } = await summaryOf([warned, warned, { status: 'succeeded' }]);
   expect(lines).toContain('The service warned of 2 files: see the report.');
 });
 
-it('says of rows that need another plan what mends them, and names no retry for them', async () => {
+it('says how to fix rows that need another plan, and suggests no retry for them', async () => {
   const refused = { code: 'DESTINATION_TAKEN', message: 'a.md and a.txt', isUnclear: true } as const;
   const taken: Ending = { ...failed('DESTINATION_TAKEN'), charge: 'no' };
   const items = { 1: { refused }, 2: { refused, source: '' } };
@@ -113,7 +113,7 @@ it('says of rows that need another plan what mends them, and names no retry for 
   expect(both.lines).toContain('When that is fixed, this runs only what failed: fileconv batch retry november');
 });
 
-it('tells what was left out, and that not all is converted', async () => {
+it('reports what was left out, and that not everything is converted', async () => {
   const warnings = Array.from({ length: 100 }, (_, index) => `in/${index} can't be read. It is left out.`);
   const planned = { leftOut: 150, warnings } as PlannedRows;
   const { lines } = await summaryOf([{ status: 'succeeded' }, { status: 'succeeded' }], 'november', { planned });
@@ -123,7 +123,7 @@ it('tells what was left out, and that not all is converted', async () => {
   expect(lines).toContain('  and 130 more.');
 });
 
-it('gives a command that a shell takes as it stands, whatever the batch is called', async () => {
+it('prints a command that is quoted for a shell, whatever the name of the batch', async () => {
   const { lines } = await summaryOf([failed('EMPTY_FILE')], "it's $HOME");
   expect(lines.find((line) => line.includes('retry'))).toMatch(/fileconv batch retry 'it'\\''s \$HOME'$/);
 });

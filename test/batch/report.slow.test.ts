@@ -13,7 +13,7 @@ import { until } from '../support/until';
 import { failed, itemOf, makeRun, reportOn, resultOf, writeRun, type Ending } from './report-run';
 
 describe('failures', () => {
-  it('are listed up to a limit that a frequent code does not take away from a rare one', async () => {
+  it('are listed up to a limit that leaves room for rare codes', async () => {
     const many = Array.from({ length: 50 }, () => failed('FAILED_CONVERT'));
     const run = await makeRun([
       ...many,
@@ -30,14 +30,14 @@ describe('failures', () => {
     ]);
   });
 
-  it('of a service that makes up codes without end stay countable', async () => {
+  it('stay countable even if a service invents codes endlessly', async () => {
     const { failures } = await reportOn(await makeRun(Array.from({ length: 1_000 }, (_, n) => failed(`MADE_UP_${n}`))));
     expect(failures.length).toBeLessThanOrEqual(201);
     expect(failures.reduce((sum, { count }) => sum + count, 0)).toBe(1_000);
     expect(failures[0]).toMatchObject({ code: 'other', count: 800 });
   });
 
-  it('keep the place of their workflow in the UI, below any path of it', async () => {
+  it('link to their workflow in the UI, also below a path', async () => {
     const run = await makeRun([failed('EMPTY_FILE', { workflowId: 'nov "x"/1?', runId: 'r#1' })]);
     const { failures, links } = await reportOn(run, { ui: { url: 'https://t.example/ui/', namespace: 'a b' } });
     expect(failures[0]?.items[0]?.link).toBe(
@@ -46,7 +46,7 @@ describe('failures', () => {
     expect(links?.batch).toBe('https://t.example/ui/namespaces/a%20b/workflows/november');
   });
 
-  it('get no link from an address that is none of the web', async () => {
+  it("have no link if the UI's address is not http or https", async () => {
     const run = await makeRun([failed('EMPTY_FILE')]);
     const { failures, links } = await reportOn(run, { ui: { url: 'javascript:alert(1)', namespace: 'default' } });
     expect(links).toBeUndefined();
@@ -78,7 +78,7 @@ describe('warnings of the service', () => {
     ]);
   });
 
-  it('that are long or many are listed in part: the CSV has all of them', async () => {
+  it('are shortened in the list if they are long or many; the CSV has all of them', async () => {
     const many = Object.fromEntries(Array.from({ length: 40 }, (_, n) => [`W${n}`, 'x'.repeat(5_000)]));
     const { serviceWarnings } = await reportOn(await makeRun([{ status: 'succeeded', warnings: many }]));
     const told = Object.entries(serviceWarnings.items[0]?.warnings ?? {});
@@ -87,7 +87,7 @@ describe('warnings of the service', () => {
   });
 });
 
-it('report.json is what was answered, and names the other files', async () => {
+it('report.json equals the returned report, and names the other files', async () => {
   const run = await makeRun([{ status: 'succeeded' }, failed('EMPTY_FILE')]);
   const report = await reportOn(run);
   expect(JSON.parse(await readFile(path.join(run.folder, 'report.json'), 'utf8'))).toEqual(report);
@@ -100,7 +100,7 @@ it('report.json is what was answered, and names the other files', async () => {
   });
 });
 
-it('leaves the report that was there as it was when the new one can not be finished', async () => {
+it("leaves the old report unchanged if the new one can't be finished", async () => {
   const run = await makeRun(Array.from({ length: 2_000 }, () => ({ status: 'succeeded' as const })));
   await reportOn(run);
   const before = await filesOf(run.folder);
@@ -112,7 +112,7 @@ it('leaves the report that was there as it was when the new one can not be finis
   expect({ ...(await filesOf(run.folder)), 'results.jsonl': '' }).toEqual({ ...before, 'results.jsonl': '' });
 });
 
-it('is written whole by each of several commands that have watched the same batch', async () => {
+it('is written completely by each of several commands that have watched the same batch', async () => {
   const run = await makeRun(Array.from({ length: 2_000 }, () => ({ status: 'succeeded' as const })));
   const reports = await Promise.all(Array.from({ length: 6 }, () => reportOn(run)));
   expect(reports.map(({ counts }) => counts.succeeded)).toEqual(reports.map(() => 2_000));
@@ -163,7 +163,7 @@ describe('a run that is not what the batch wrote', () => {
     expect(await readdir(folder)).toEqual(['manifest.jsonl', 'results.jsonl']);
   });
 
-  it('results that are not merged yet, or a folder that is gone, are an error that says how to continue and write nothing', async () => {
+  it('unmerged results or a missing folder are an error with advice, and nothing is written', async () => {
     const run = await makeRun([{ status: 'succeeded' }]);
     const { folder } = run;
     await rm(path.join(folder, 'results.jsonl'));
@@ -172,7 +172,7 @@ describe('a run that is not what the batch wrote', () => {
       message: expect.stringContaining('results.jsonl. Put the run') as string,
     });
     expect(await readdir(folder)).toEqual(['manifest.jsonl']);
-    // Nor is a run that was told before one in which nothing was to do.
+    // Empty report files do not count as a report.
     for (const name of ['receipt.csv', 'report.csv', 'report.html', 'report.json'])
       await writeFile(path.join(folder, name), '');
     const options = { batch: 'november', folder: run.uri, state: run.state };
@@ -182,7 +182,7 @@ describe('a run that is not what the batch wrote', () => {
     expect(existsSync(folder)).toBe(false);
   });
 
-  it('a file of the run that is there but cannot be reached is not called missing', async () => {
+  it("a file of the run that exists but can't be reached is not reported as missing", async () => {
     const run = await makeRun([{ status: 'succeeded' }]);
     const results = path.join(run.folder, 'results.jsonl');
     await rm(results);
@@ -191,13 +191,13 @@ describe('a run that is not what the batch wrote', () => {
   });
 });
 
-it('reads a name with the line separator U+2028 as one line', async () => {
+it('treats a name with the line separator U+2028 as one line', async () => {
   const message = 'a\u2028b';
   const { failures } = await reportOn(await makeRun([failed('EMPTY_FILE', { message })]));
   expect(failures[0]?.items[0]?.message).toBe(message);
 });
 
-it('takes no more memory for 100,000 rows, all of which failed, than a small heap has', async () => {
+it('fits into a small heap even for 100,000 failed rows', async () => {
   const rows = 100_000;
   const folder = await largeRun(rows);
   const child = spawnSync(
@@ -208,7 +208,7 @@ it('takes no more memory for 100,000 rows, all of which failed, than a small hea
   expect([child.stderr, JSON.parse(child.stdout)]).toEqual(['', { items: rows, failed: rows, listed: 1_000 }]);
 });
 
-it('is written again by the next attempt when a worker was killed in the middle, which leaves nothing behind', async () => {
+it('is written again by the next attempt after a worker was killed in the middle, and nothing is left behind', async () => {
   const folder = await largeRun(20_000);
   const child = spawn(process.execPath, [path.join(__dirname, 'report-killed.mjs'), folder], { stdio: 'ignore' });
   const ended = once(child, 'exit');

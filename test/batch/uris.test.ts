@@ -7,18 +7,18 @@ describe('the folder of a batch', () => {
   const folderOf = (out: string | undefined, sources: string[] = []) =>
     batchFolderOf('n', { out, sources, home: 'file:///home/' });
 
-  it('is in the store of the results, whatever the name of their folder holds', () => {
+  it('is in the store of the results, whatever characters the name of their folder contains', () => {
     expect(folderOf('s3://out/a(b)/[c]')).toBe('s3://out/a(b)/%5Bc%5D/.fileconv/batches/n/');
     expect(folderOf('s3://out/a b/')).toBe('s3://out/a%20b/.fileconv/batches/n/');
   });
 
-  it('is else below the last folder before a pattern of the sources', () => {
+  it('is otherwise below the last folder before a pattern of the sources', () => {
     expect(folderOf(undefined, ['in/*.md', 's3://in/2026/a*/b.md'])).toBe('s3://in/2026/.fileconv/batches/n/');
     expect(folderOf('out', ['s3://in/'])).toBe('file:///home/n/');
   });
 });
 
-it('no program brings credentials into a batch', () => {
+it('rejects credentials in the URIs of a batch', () => {
   const secret = 's3://me:secret@in/a/';
   const refused = /holds a user name or a password/;
   expect(() => toBatchInput({ name: 'n', manifest: 'm.csv', out: secret }, 'app')).toThrow(refused);
@@ -30,7 +30,7 @@ it('no program brings credentials into a batch', () => {
   );
 });
 
-it('a container before the host of a store that is not ours is no secret, and a password is', () => {
+it('accepts a container before the host of a foreign store, but rejects a password', () => {
   const azure = 'abfss://invoices@account.dfs.core.windows.net/a b.md';
   expect(spelledUri(azure)).toBe('abfss://invoices@account.dfs.core.windows.net/a%20b.md');
   expect(withoutSecrets(azure)).toBe(azure);
@@ -41,7 +41,7 @@ it('a container before the host of a store that is not ours is no secret, and a 
     expect(() => start(uri)).toThrow(/holds a user name or a password/);
 });
 
-it('a program may write a URI as it likes: batches compare one spelling', () => {
+it('normalises the spelling of URIs, so that batches can compare them', () => {
   expect(spelledUri('s3://archive/dt=2026-01-01/ü b/')).toBe(spelledUri('s3://archive/dt%3D2026-01-01/%C3%BC%20b/'));
   expect(spelledUri('out/')).toBe(spelledUri(`${process.cwd()}/out/`));
 });

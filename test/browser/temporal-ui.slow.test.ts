@@ -19,7 +19,7 @@ import { startRig, type ConversionRig } from '../support/conversion-worker';
 import { answerCompleted, answerError, answerOutput, answerRunning, type StubService } from '../support/stub-service';
 import { until } from '../support/until';
 
-/** What a person on call sees in the Temporal UI, in a real browser. */
+/** What an on-call engineer sees in the Temporal UI, in a real browser. */
 
 const screenshots = path.resolve(__dirname, '../../test-output/screenshots');
 const browserPath = findBrowser();
@@ -29,7 +29,7 @@ if (browserPath === undefined) {
   );
 }
 
-/** Once an app is known to have too few vCredits for such a conversion, others of its kind park too: the other files are of another format. */
+/** A known lack of vCredits parks all jobs of the same formats, so the other files have another format. */
 const parked = ['invoice-17.docx', 'invoice-18.docx'];
 const batch = 'november';
 /** Its second item has failed. */
@@ -97,13 +97,13 @@ const sevenDaysMs = 7 * 24 * 60 * 60 * 1_000;
     await open(`workflows?query=${encodeURIComponent('ConversionStatus="parked"')}`);
     await listed(parked.map((name) => `invoices/${name}`));
     await keep('list-of-parked-jobs');
-    // The filter, not the list, leaves the others out.
+    // Proves that it is the filter that leaves out the others.
     await open('workflows');
     await page.getByRole('link', { name: 'invoices/damaged.odt' }).waitFor();
     await page.getByRole('link', { name: 'invoices/thick.odt' }).waitFor();
   });
 
-  it("a parked job's page tells what it is, what it waits for, since when, why, and what to type", async () => {
+  it("a parked job's page says what it is, what it waits for, since when, why, and what to type", async () => {
     await open(await tabOf('invoices/invoice-17.docx', 'user-metadata'));
     await told('invoice-17.docx → pdf');
     await told('App: billing');
@@ -117,7 +117,7 @@ const sevenDaysMs = 7 * 24 * 60 * 60 * 1_000;
     await keep('details-of-a-parked-job');
   });
 
-  it('the pending activity of a job shows its next attempt, and why there is one', async () => {
+  it('the pending activity of a job shows its next attempt and the reason', async () => {
     await open(await tabOf('invoices/thick.odt', 'pending-activities'));
     await page.getByText('conversion.checkTask').first().waitFor();
     await page.getByText('Next Retry', { exact: true }).waitFor();
@@ -128,7 +128,7 @@ const sevenDaysMs = 7 * 24 * 60 * 60 * 1_000;
     await keep('timeline-of-a-parked-job');
   });
 
-  it("a batch's page shows its children, and its details lead to them", async () => {
+  it("a batch's page shows its children, and its details link to them", async () => {
     await open(await tabOf(batch, 'relationships'));
     const jobs = [1, 2, 3].map((item) => running.jobId(item));
     for (const name of jobs) await page.getByRole('link', { name, exact: true }).waitFor();
@@ -168,7 +168,7 @@ const sevenDaysMs = 7 * 24 * 60 * 60 * 1_000;
     await page.getByRole('heading', { name }).waitFor();
   });
 
-  /** Below the namespace. */
+  /** Opens a page of the namespace. */
   async function open(where: string): Promise<void> {
     await page.goto(`${server?.uiUrl ?? ''}/namespaces/default/${where}`);
   }
@@ -178,7 +178,7 @@ const sevenDaysMs = 7 * 24 * 60 * 60 * 1_000;
     return `workflows/${encodeURIComponent(workflowId)}/${runId}/${tab}`;
   }
 
-  /** Resolves when the list shows these workflows and no other. */
+  /** Resolves when the list shows exactly these workflows. */
   async function listed(workflowIds: readonly string[]): Promise<void> {
     const rows = page.locator('table tbody a[href$="/timeline"]');
     const idsShown = async () => new Set((await rows.allInnerTexts()).filter((text) => text.includes('/')));
@@ -186,14 +186,14 @@ const sevenDaysMs = 7 * 24 * 60 * 60 * 1_000;
     await until(`the list shows ${expected}`, async () => [...(await idsShown())].sort().join() === expected);
   }
 
-  /** Markdown is shown in a frame of its own: resolves when one of them says so. */
+  /** Each piece of Markdown is in a frame of its own. Resolves when one of them contains the text. */
   async function told(text: string): Promise<void> {
     const says = async (frame: Frame) => (await frame.locator('body').innerText()).replace(/\s+/g, ' ').includes(text);
     const isTold = async () => (await Promise.all(page.frames().slice(1).map(says))).includes(true);
     await until(`the page says ${text}`, () => isTold().catch(() => false));
   }
 
-  /** Clicks a link of the details, which opens a page of its own, and continues there. */
+  /** Clicks a link of the details, which opens a new page, and continues there. */
   async function follow(text: string): Promise<void> {
     const link = page.locator('iframe').last().contentFrame().getByRole('link', { name: text, exact: true });
     const opened = page.context().waitForEvent('page');

@@ -27,7 +27,7 @@ describe('a callback URL', () => {
     expect(readCallbackToken(url.slice(url.lastIndexOf('/') + 1), parseCallbackKeys(firstKey))).toEqual(submission);
   });
 
-  it('is refused when any character of it was changed, taken away or added', () => {
+  it('is rejected when any character was changed, removed or added', () => {
     const keys = parseCallbackKeys(firstKey);
     const token = tokenOf(firstKey);
     for (let index = 0; index < token.length; index += 1) {
@@ -40,7 +40,7 @@ describe('a callback URL', () => {
     }
   });
 
-  it('is accepted with the previous key and refused once that is gone', () => {
+  it('is accepted with the previous key, and rejected once that is gone', () => {
     const token = tokenOf(firstKey);
     expect(readCallbackToken(token, parseCallbackKeys(`${secondKey}\n${firstKey}\n`))).toEqual(submission);
     expect(readCallbackToken(token, parseCallbackKeys(secondKey))).toBeUndefined();
@@ -52,14 +52,14 @@ describe('a callback URL', () => {
     'https://a.example/?x',
     'a.example',
     'https://a.example#b',
-  ])('has no base like %s', (baseUrl) =>
+  ])("can't have a base like %s", (baseUrl) =>
     expect(() => checkBaseUrl(baseUrl, 'publicBaseUrl')).toThrow(/^publicBaseUrl must be/),
   );
 });
 
 describe('the keys', () => {
   it.each(['', ' \n', 'too-short', `${firstKey} short`, `${firstKey} ${secondKey} ${firstKey}`])(
-    'are refused when they are %j, without being repeated',
+    'are rejected without being repeated when they are %j',
     (text) => {
       expect(() => parseCallbackKeys(text)).toThrow(CallbackKeyError);
       expect(() => parseCallbackKeys(text)).not.toThrow(/first|too-short/);
@@ -75,7 +75,7 @@ describe('the keys', () => {
     let folder: string;
     beforeEach(async () => (folder = await mkdtemp(path.join(tmpdir(), 'fileconv-key-'))));
 
-    it('are made once, for their owner only, however many ask at the same time', async () => {
+    it('are created once, readable by their owner only, for any number of concurrent callers', async () => {
       const file = path.join(folder, 'state', 'callbacks.key');
       const texts = await Promise.all(Array.from({ length: 20 }, () => ensureCallbackKeyFile(file)));
       expect([new Set(texts).size, (await stat(file)).mode & 0o777]).toEqual([1, 0o600]);
@@ -83,7 +83,7 @@ describe('the keys', () => {
       expect(() => parseCallbackKeys(texts[0] ?? '')).not.toThrow();
     });
 
-    it('are what somebody has put there', async () => {
+    it('are kept if the file exists', async () => {
       const file = path.join(folder, 'callbacks.key');
       await writeFile(file, firstKey);
       expect(await ensureCallbackKeyFile(file)).toBe(firstKey);

@@ -20,7 +20,7 @@ describe('the callback receiver', () => {
   let receiver: CallbackReceiver;
   let signals: { workflowId: string; arrival: CallbackArrival }[];
   let logged: string[];
-  /** What Temporal says to a signal. */
+  /** Temporal's answer to a signal. */
   let temporal: () => Promise<'accepted' | 'jobOver'>;
 
   beforeEach(() => {
@@ -38,7 +38,7 @@ describe('the callback receiver', () => {
         signals.push({ workflowId: id, arrival });
         return temporal();
       },
-      // As the usual level has it.
+      // As with the default log level.
       log: (line, { level } = {}) => {
         if (level !== 'debug') logged.push(line);
       },
@@ -46,7 +46,7 @@ describe('the callback receiver', () => {
     });
   }
 
-  /** Temporal takes no signal before the test accepts. */
+  /** Temporal accepts no signal before the test says so. */
   function holdSignals() {
     let accept: (() => void) | undefined;
     const accepted = new Promise<'accepted'>((resolve) => (accept = () => resolve('accepted')));
@@ -64,7 +64,7 @@ describe('the callback receiver', () => {
     return response.status;
   }
 
-  it('wakes the job that the URL names, with the nonce and the time and nothing of the body', async () => {
+  it('wakes the job named by the URL, with the nonce and the time, and passes on nothing else of the body', async () => {
     await start();
     const nonce = randomUUID();
     const before = Date.now();
@@ -80,14 +80,14 @@ describe('the callback receiver', () => {
     let answered = false;
     const answer = post(newUrl()).finally(() => (answered = true));
     await until('the signal', held.isThere);
-    // Who came later has his answer.
+    // A later request has been answered by now.
     await fetch(`${receiver.url}/healthz`);
     expect(answered).toBe(false);
     held.accept();
     expect(await answer).toBe(204);
   });
 
-  it('answers 204 when the job is over or was never there, so that nobody sends it again', async () => {
+  it('answers 204 if the job is over or never existed, so that the callback is not repeated', async () => {
     temporal = () => Promise.resolve('jobOver');
     await start();
     expect(await post(newUrl())).toBe(204);
@@ -97,21 +97,21 @@ describe('the callback receiver', () => {
     const comes = (nonce: string, ms: number, signal = new AbortController().signal) =>
       receiver.comes({ workflowId, nonce }, ms, signal);
 
-    it('ends its wait, and signals nobody', async () => {
+    it('ends its wait, and sends no signal', async () => {
       await start();
       const nonce = randomUUID();
       const waiting = comes(nonce, 60_000);
       expect([await post(newUrl({ nonce })), await waiting, signals]).toEqual([204, true, []]);
     });
 
-    it('has it not wait for a callback that has just come, and was signalled', async () => {
+    it('does not let it wait for a callback that has just arrived and was signalled', async () => {
       await start();
       const nonce = randomUUID();
       await post(newUrl({ nonce }), JSON.stringify({ entity: { id: taskId } }));
       expect([await comes(nonce, 60_000), signals.length]).toEqual([true, 1]);
     });
 
-    it('signals what comes for other submits, and after the wait', async () => {
+    it('sends a signal for callbacks of other submits, and after the wait', async () => {
       await start();
       const nonce = randomUUID();
       const waiting = comes(nonce, 300);
@@ -153,14 +153,14 @@ describe('the callback receiver', () => {
   });
 
   it.each(['text/plain', 'application/x-www-form-urlencoded', 'nonsense'])(
-    'takes a body of the type %s',
+    'accepts a body of type %s',
     async (type) => {
       await start();
       expect(await post(newUrl(), 'a=b', { 'content-type': type })).toBe(204);
     },
   );
 
-  it('refuses a URL that is forged, truncated or signed with a key of before, and wakes nobody', async () => {
+  it('rejects a URL that is forged, truncated or signed with another key, and wakes no job', async () => {
     await start();
     const url = newUrl();
     const forged = [
@@ -175,7 +175,7 @@ describe('the callback receiver', () => {
     expect(await post(newUrl({ key: keys.previous }))).toBe(204);
   });
 
-  it('refuses a forged callback before it reads the body', async () => {
+  it('rejects a forged callback before it reads the body', async () => {
     await start();
     const socket = connect(Number(new URL(receiver.url).port), '127.0.0.1');
     socket.write('POST /a.b.c HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000\r\n\r\n{');
@@ -197,7 +197,7 @@ describe('the callback receiver', () => {
     expect([(await fetch(url, { method: 'HEAD' })).status, signals]).toEqual([405, []]);
   });
 
-  it('answers 413 for more than 1 MiB, with and without its length, and takes 1 MiB', async () => {
+  it('answers 413 for more than 1 MiB, with or without a length, and accepts 1 MiB', async () => {
     await start();
     const large = Buffer.alloc(2 * 1024 ** 2, 'x');
     expect(await post(newUrl(), large)).toBe(413);
@@ -209,13 +209,13 @@ describe('the callback receiver', () => {
     });
     const status = await fetch(newUrl(), { method: 'POST', body: chunked, duplex: 'half' }).then(
       (response) => response.status,
-      () => 413, // the connection may be cut before the rest was sent
+      () => 413, // The connection may be cut before the rest is sent.
     );
     expect([status, signals]).toEqual([413, []]);
     expect(await post(newUrl(), large.subarray(0, 1024 ** 2))).toBe(204);
   });
 
-  it('cuts off who sends a byte now and then, and serves others meanwhile', async () => {
+  it('cuts off slow senders, and serves others meanwhile', async () => {
     await start({ requestTimeoutMs: 500 });
     const { port } = new URL(receiver.url);
     const path = new URL(newUrl()).pathname;
@@ -234,12 +234,12 @@ describe('the callback receiver', () => {
     });
     expect(await post(newUrl())).toBe(204);
     await Promise.all(slow);
-    // Node by itself would take a minute.
+    // Node's default would take a minute.
     expect(performance.now() - startedAt).toBeLessThan(50_000);
     expect(signals).toHaveLength(1);
   });
 
-  it('makes one signal of a hundred duplicates at once, and answers each', async () => {
+  it('sends one signal for a hundred concurrent duplicates, and answers each of them', async () => {
     const held = holdSignals();
     let inFlight = () => 0;
     const metrics = {
@@ -255,7 +255,7 @@ describe('the callback receiver', () => {
     expect([new Set(await Promise.all(answers)), signals.length]).toEqual([new Set([204]), 1]);
   });
 
-  it('signals again for a duplicate that names the task when the first did not', async () => {
+  it('signals again for a duplicate that names the task if the first did not', async () => {
     await start();
     const url = newUrl();
     await post(url);
@@ -264,7 +264,7 @@ describe('the callback receiver', () => {
     expect(signals.map(({ arrival }) => arrival.taskId)).toEqual([undefined, taskId]);
   });
 
-  it('answers 429 when more than its limit are under way, and continues when they are done', async () => {
+  it('answers 429 above its limit of requests in flight, and continues when those are done', async () => {
     const held = holdSignals();
     await start({ maxInFlight: 3 });
     const url = newUrl();
@@ -278,7 +278,7 @@ describe('the callback receiver', () => {
     await until('room again', async () => (await post(newUrl())) === 204);
   });
 
-  it('answers 503 while Temporal is unreachable, complains once, and takes the same callback when it is back', async () => {
+  it('answers 503 while Temporal is unreachable, logs it once, and accepts the same callback afterwards', async () => {
     await start();
     const url = newUrl();
     temporal = () => Promise.reject(new Error(`failed at ${url} with ${keyText}`));
@@ -288,7 +288,7 @@ describe('the callback receiver', () => {
     expect(await post(url)).toBe(204);
   });
 
-  it('logs no URL, no nonce, no body and no key, whatever comes', async () => {
+  it('logs no URL, nonce, body or key, whatever comes', async () => {
     temporal = () => Promise.reject(new Error('no'));
     await start();
     const nonce = randomUUID();
@@ -304,14 +304,14 @@ describe('the callback receiver', () => {
     }
   });
 
-  it('works behind a proxy that keeps its path prefix and behind one that takes it away', async () => {
+  it('works behind proxies that keep its path prefix and behind those that remove it', async () => {
     await start({ pathPrefix: '/hooks/conversion/' });
     expect(await post(newUrl({ base: `${receiver.url}/hooks/conversion` }))).toBe(204);
     expect([await post(newUrl()), await post(newUrl({ base: `${receiver.url}/hooks` }))]).toEqual([204, 404]);
     expect((await fetch(`${receiver.url}/hooks/conversion/healthz`)).status).toBe(200);
   });
 
-  it('takes the longest workflow ids that Temporal takes, and says that it is there', async () => {
+  it('accepts the longest workflow ids that Temporal accepts, and reports its health', async () => {
     await start();
     const id = 'ü'.repeat(500);
     expect(await post(newUrl({ id }))).toBe(204);
@@ -326,7 +326,7 @@ describe('the callback receiver', () => {
     ['half of its head', () => 'POST /x HTTP/1.1\r\n'],
     ['half of its body', () => `POST ${new URL(newUrl()).pathname} HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{`],
   ])(
-    'ends although a connection sends %s',
+    'can be closed although a connection sends %s',
     async (_what, textOf) => {
       await start({ requestTimeoutMs: 300 });
       const socket = connect(Number(new URL(receiver.url).port), '127.0.0.1').on('error', () => undefined);
@@ -339,7 +339,7 @@ describe('the callback receiver', () => {
     5_000,
   );
 
-  it('finishes what is under way before it ends, and takes nothing new', async () => {
+  it('finishes what is in flight before it closes, and accepts nothing new', async () => {
     const held = holdSignals();
     await start();
     const { port, pathname } = new URL(newUrl());
@@ -351,7 +351,7 @@ describe('the callback receiver', () => {
     const told = once(begun.resume(), 'close');
     begun.write('content-length: 2\r\n\r\n{}');
     await told;
-    // A new connection is not taken.
+    // New connections are not accepted.
     expect(await post(newUrl()).catch(() => 503)).toBe(503);
     held.accept();
     expect([await answer, signals.length]).toEqual([204, 1]);

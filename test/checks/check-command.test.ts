@@ -4,7 +4,7 @@ import path from 'node:path';
 import { untilDead } from '../../packages/cli/test/processes';
 import { problemByCommand } from '../../src/checks/check-command';
 
-/** Real programs, which look at a real file. */
+/** Real programs with a real file. */
 
 let folder = '';
 beforeEach(async () => {
@@ -39,9 +39,9 @@ it.each([
     'head -c 9000000 /dev/zero | tr "\\0" a >&2; exit 1',
     `is refused by sh: ${'a'.repeat(300)}`,
   ],
-])('tells %s', async (_what, script, told) => expect(await check(script)).toBe(told));
+])('reports %s', async (_what, script, told) => expect(await check(script)).toBe(told));
 
-it('gives the program the path and nothing of the environment, which has tokens', async () => {
+it('passes the path to the program but not the environment, which contains tokens', async () => {
   process.env['CHECK_TOKEN'] = 'secret';
   expect(await check('cp "$1" "$TMPDIR/copy"; env > "$TMPDIR/env"; exit 0')).toBeUndefined();
   delete process.env['CHECK_TOKEN'];
@@ -53,7 +53,7 @@ it.each([
   ['it was killed: at first', ['sh', '-c', 'kill -9 $$'], 'sh has ended with SIGKILL', true],
   ['it is not there', ['no-such-program'], 'no-such-program could not be started: spawn no-such-program ENOENT', false],
   ['what it starts is not there', ['sh', '-c', 'no-such-program'], 'sh has ended with code 127', false],
-])('blames the machine, and not the result, if %s', async (_what, argv, why, mayBeOfResult) => {
+])('blames the machine, not the result, if %s', async (_what, argv, why, mayBeOfResult) => {
   const looking = problemByCommand(path.join(folder, 'result.pdf'), { argv }, new AbortController().signal);
   await expect(looking).rejects.toMatchObject({
     name: 'CheckNotRunError',
@@ -62,13 +62,13 @@ it.each([
   });
 });
 
-it('ends what takes too long, with all that it has started', async () => {
+it('kills a program that takes too long, together with its children', async () => {
   const late = check('sleep 60 & echo $! > "$TMPDIR/late"; sleep 60', { limitMs: 2_000 });
   await expect(late).rejects.toThrow('sh took longer than 2 seconds');
   await untilDead(Number(await readFile(path.join(folder, 'late'), 'utf8')));
 });
 
-it('does not wait for what the program has left behind, also outside of its group', async () => {
+it('does not wait for processes that the program has left behind, even outside its group', async () => {
   const leaving = (end: string) =>
     check(`sleep 40 & setsid sleep 40 & echo "no good" >&2; ${end}`, { limitMs: 30_000 });
   expect(await leaving('exit 1')).toBe('is refused by sh: no good');

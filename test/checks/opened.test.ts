@@ -39,12 +39,12 @@ describe('a PDF', () => {
     ['nothing but a beginning and an end', Buffer.from('%PDF-1.4\n%%EOF\n'), expect.stringMatching(/^does not open: /)],
   ])('with %s', async (_what, bytes, told) => expect(await problemOf('pdf', bytes)).toEqual(told));
 
-  it('that asks for a password', async () =>
+  it('that is password-protected', async () =>
     expect(await problemOf('pdf', await sample('locked-r6.pdf'))).toBe('opens only with a password'));
 });
 
-describe.each(['avif', 'gif', 'jpeg', 'png', 'tiff', 'webp'] as const)('a picture in %s', (format) => {
-  it('is decoded whole', async () => {
+describe.each(['avif', 'gif', 'jpeg', 'png', 'tiff', 'webp'] as const)('an image in %s', (format) => {
+  it('is decoded completely', async () => {
     const noise = Buffer.from(Array.from({ length: 64 * 64 * 3 }, (_, index) => (index * 7_919) % 251));
     const bytes = await sharp(noise, { raw: { width: 64, height: 64, channels: 3 } })
       .toFormat(format)
@@ -55,7 +55,7 @@ describe.each(['avif', 'gif', 'jpeg', 'png', 'tiff', 'webp'] as const)('a pictur
   });
 });
 
-/** Each of the pages of these sizes in grey. */
+/** A grey TIFF with pages of these sizes. */
 function tiffOf(...sizes: number[]): Buffer {
   let file = Buffer.from('II*\0\x08\0\0\0', 'latin1');
   for (const [index, size] of sizes.entries()) {
@@ -91,10 +91,10 @@ it('a TIFF may have pages of several sizes, and each is decoded', async () => {
   expect(await problemOf('tiff', whole.subarray(0, whole.length - 500))).toMatch(/^can't be decoded: /);
 });
 
-it('a film in AVIF is believed', async () =>
+it('an AVIF film is accepted without a check', async () =>
   expect(await problemOf('avif', Buffer.from('\0\0\0\x1cftypavis'.padEnd(500, '\0')))).toBeUndefined());
 
-it('a picture that is larger than the memory should be is believed by its beginning', async () => {
+it('an image that is too large for the memory limit is checked at its beginning only', async () => {
   const large = await sharp({ create: { width: 12_000, height: 12_000, channels: 3, background: 'red' } })
     .png({ compressionLevel: 1 })
     .toBuffer();
@@ -132,14 +132,14 @@ describe('a package', () => {
     else expect(problem).toBe(told);
   });
 
-  it.each(['docx', 'ods', 'odt', 'xlsx'])('%s that asks for a password, and its plain twin', async (format) => {
+  it.each(['docx', 'ods', 'odt', 'xlsx'])('%s that is password-protected, and its plain twin', async (format) => {
     const problems = [await problemOf(format, await sample(`locked.${format}`))];
     problems.push(await problemOf(format, await sample(`plain.${format}`)));
     expect(problems).toEqual(['opens only with a password', undefined]);
   });
 });
 
-it('of other formats only the ends tell', async () => {
+it('for other formats, only the ends are checked', async () => {
   expect(await problemOf('txt', Buffer.from('text'))).toBeUndefined();
   expect(await problemOf('json', Buffer.from('{"a": [1, 2'))).toBe('is not whole: the end of the json file is missing');
 });

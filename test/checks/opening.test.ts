@@ -8,8 +8,8 @@ const folder = mkdtempSync(path.join(os.tmpdir(), 'fileconv-opening-'));
 const opening = new Opening();
 afterAll(() => opening.close());
 
-it('ends a look that nobody waits for any more, and keeps no other job waiting', async () => {
-  // Whoever reads it waits for a writer.
+it('ends a look that nobody waits for any more, and delays no other job', async () => {
+  // Reading this blocks until there is a writer.
   const endless = path.join(folder, 'endless.pdf');
   execFileSync('mkfifo', [endless]);
   const [first, second, third] = [new AbortController(), new AbortController(), new AbortController()];

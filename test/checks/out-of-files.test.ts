@@ -1,6 +1,6 @@
 import { tellOutOfFiles } from '../support/out-of-files';
 
-it('a worker that can open no more files lives, and checks results again when it can', () => {
+it('a worker without free file descriptors survives, and checks results again once there are some', () => {
   const told = tellOutOfFiles({
     free: 0,
     before: `

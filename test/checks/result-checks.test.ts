@@ -24,7 +24,7 @@ function look(checks: ResultChecks, signal: AbortSignal, isLastLook = false): Pr
   return checks.take(arriving, (_body, problem) => Promise.resolve(problem));
 }
 
-it('tries again with what never comes to an end, and calls it suspect at last: else nobody would get it', async () => {
+it('retries a check that never ends, and finally calls the result suspect, so that it is delivered at all', async () => {
   await expect(problemOf(false)).rejects.toBe(never);
   expect(isUnreadable(never)).toBe(true);
   expect(await problemOf(true)).toBe(
@@ -32,7 +32,7 @@ it('tries again with what never comes to an end, and calls it suspect at last: e
   );
 });
 
-it('does the same with a program that crashes at a result', async () => {
+it('does the same if the program crashes on a result', async () => {
   const checks = new ResultChecks({ argv: ['sh', '-c', 'kill -11 $$'] }, opening);
   const taken = (isLastLook: boolean) => {
     const body = Readable.from([Buffer.from('%PDF-1.4')]);
@@ -43,7 +43,7 @@ it('does the same with a program that crashes at a result', async () => {
   expect(await taken(true)).toBe("can't be checked: sh has ended with SIGSEGV");
 });
 
-it('finds out that there is no program before anything is spent', async () => {
+it('detects a missing program before anything is spent', async () => {
   const possible = (program: string) =>
     new ResultChecks({ argv: [program] }, opening).assertPossible({ check: 'command', output: 'pdf' }, ongoing);
   for (const program of ['no-such-program', './check.sh', __filename, __dirname]) {
@@ -52,7 +52,7 @@ it('finds out that there is no program before anything is spent', async () => {
   for (const program of ['sh', process.execPath]) await possible(program);
 });
 
-it('hands on nothing that its program has changed, even to as many bytes, and what it was given if the program removes it', async () => {
+it('delivers no result that its program has changed, even with the same length, and keeps the original if the program removes it', async () => {
   const taken = (script: string) => {
     const checks = new ResultChecks({ argv: ['sh', '-c', `${script} "$0"`] }, opening);
     const body = Readable.from([Buffer.from('%PDF-1.4')]);
@@ -65,7 +65,7 @@ it('hands on nothing that its program has changed, even to as many bytes, and wh
   for (const script of ['cat', 'rm', 'touch -a', 'sed -i s/4/7/']) expect(await taken(script)).toBe('%PDF-1.4');
 });
 
-it('removes what killed workers have left a week ago, whatever else has such a name and cannot be removed', async () => {
+it("removes week-old leftovers of killed workers, despite other files of such a name that can't be removed", async () => {
   const { TMPDIR: usual } = process.env;
   const scratch = await mkdtemp(path.join(tmpdir(), 'result-checks-'));
   process.env['TMPDIR'] = scratch;

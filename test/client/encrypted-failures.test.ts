@@ -9,7 +9,7 @@ const key = (id: string) => `${id}:${Buffer.alloc(32, id).toString('base64')}`;
 const clientWith = (id: string) =>
   new Client({ connection: Connection.lazy(), dataConverter: createEncryptedDataConverter(key(id)) });
 
-/** The failed step of a job, as a client with the key `reader` tells it. */
+/** The failed step of a job, as seen by a client with the key `reader`. */
 async function stepFor(reader: string) {
   const { failureConverter, payloadConverter, payloadCodecs } = clientWith('new').options.loadedDataConverter;
   const error = ApplicationFailure.create({ message: 'letters.md: HTTP 502', type: 'UNREADABLE_RESPONSE' });
@@ -24,12 +24,12 @@ async function stepFor(reader: string) {
   );
 }
 
-it('an encrypted failure is told by its own message to whoever has the key', async () => {
+it('a client with the key sees the message of an encrypted failure', async () => {
   const lastFailure = 'letters.md: HTTP 502';
   expect(await stepFor('new')).toMatchObject({ lastFailure, lastFailureType: 'UNREADABLE_RESPONSE' });
 });
 
-it('to others it is told which key they lack', async () => {
+it('other clients see which key they lack', async () => {
   const { lastFailure } = (await stepFor('old')) ?? {};
   expect(lastFailure).toContain('encrypted with the key new, which is not among the keys here (old)');
 });

@@ -7,7 +7,7 @@ import { searchAttributes } from '../../src/job/search-attributes';
 import { rigOfAllTests } from '../support/conversion-worker';
 import { testTemporalAddress } from '../support/temporal';
 
-/** examples/go-client, which knows of the worker only the name of a workflow and of an app. */
+/** examples/go-client, which knows only the names of a workflow and of an app. */
 
 const run = promisify(execFile);
 const example = path.resolve(__dirname, '../../examples/go-client');
@@ -28,7 +28,7 @@ if (!hasGo) console.warn('Skipped: there is no go on this machine.');
     const { stdout, stderr } = await run(program, ['letters', ...uris], {
       env: { ...process.env, TEMPORAL_ADDRESS: testTemporalAddress(), FILECONV_WORKER_TASK_QUEUE: rig.taskQueue },
     }).catch((error: unknown) => error as { stdout: string; stderr: string });
-    // Its SDK logs that it uses the default logger.
+    // The SDK logs that it uses the default logger.
     return { stdout, said: stderr.split('\n').filter((line) => line !== '' && !line.includes(' INFO ')) };
   }
 
@@ -40,7 +40,7 @@ if (!hasGo) console.warn('Skipped: there is no go on this machine.');
     expect(job.typedSearchAttributes.get(searchAttributes.status)).toBe('completed');
   });
 
-  it('reads the error code of a job, what to do and what was charged', async () => {
+  it('reads the error code, the advice and the charge of a job', async () => {
     rig.stub.fail('convert/file', 400, 'INVALID_FORMAT');
     const { stdout, said } = await convert('refused.docx');
     expect(stdout).toBe('');

@@ -2,7 +2,7 @@ import { pathToFileURL } from 'node:url';
 import { InvalidRequestError, newWorkflowId, toJobInput } from '../../src/client/job-request';
 
 describe('toJobInput', () => {
-  it('resolves paths here, since the worker has another current folder', () =>
+  it('resolves paths, since the worker has a different working directory', () =>
     expect(toJobInput({ source: 'a b.md', output: 'pdf', destination: 'out/' }, 'embedded')).toEqual({
       app: 'embedded',
       source: { uri: pathToFileURL(`${process.cwd()}/a b.md`).href },
@@ -10,7 +10,7 @@ describe('toJobInput', () => {
       destination: `${pathToFileURL(`${process.cwd()}/out`).href}/`,
     }));
 
-  it('leaves URIs and connectors as they are', () => {
+  it('leaves URIs and connectors unchanged', () => {
     const source = { connector: 'c-1' };
     expect(toJobInput({ source, output: 'pdf' }, 'embedded').source).toEqual(source);
     expect(toJobInput({ source: 'file:///x/a.md', output: 'pdf' }, 'embedded').source).toEqual({
@@ -31,20 +31,20 @@ describe('toJobInput', () => {
     [{ source: 's3://me:secret@in/a.md', output: 'pdf' }, 'source: holds a user name'],
     [{ source: { uri: 'https://me@example.com/a.md' }, output: 'pdf' }, 'source: holds a user name'],
     [{ source: 'a.md', output: 'pdf', destination: 's3://me:secret@out/' }, 'destination: holds a user name'],
-  ])('refuses %j and names the field', (request, field) => {
+  ])('rejects %j and names the field', (request, field) => {
     expect(() => toJobInput(request, 'embedded')).toThrow(InvalidRequestError);
     expect(() => toJobInput(request, 'embedded')).toThrow(field);
   });
 });
 
 describe('newWorkflowId', () => {
-  it('is an id that people can type', () => {
+  it('returns an id that people can type', () => {
     expect(newWorkflowId({ uri: 'file:///x/My%20report%20%C3%BC.md' }, { isHidden: false })).toMatch(
       /^convert\/My-report-ü\.md-[0-9a-f]{8}$/,
     );
   });
 
-  it('tells nothing of the source where payloads are encrypted, since ids never are', () => {
+  it('reveals nothing about the source if payloads are encrypted, since ids never are', () => {
     expect(newWorkflowId({ uri: 'file:///x/report.md' }, { isHidden: true })).toMatch(/^convert\/[0-9a-f]{16}$/);
   });
 });

@@ -50,7 +50,7 @@ it.each([
   expect(waits({ pending: { code } })).toMatchObject({ reason, waitsFor, until: at });
 });
 
-it('a step that no worker has taken waits for a free one, and one under way for its end', () => {
+it('a step that no worker has taken waits for a free one, and one in flight for its end', () => {
   expect(waits({ pending: {} })).toMatchObject({ reason: 'worker', waitsFor: 'a worker that is free (submitting)' });
   expect(waits({ pending: { underWay: true } })).toEqual({
     reason: 'conversion',
@@ -60,7 +60,7 @@ it('a step that no worker has taken waits for a free one, and one under way for 
   });
 });
 
-it('a step whose last attempt ended without a code, as by a time-out, waits for the next attempt', () => {
+it('a step whose last attempt ended without a code, for example in a timeout, waits for the next attempt', () => {
   const lastFailure = 'activity Heartbeat timeout';
   expect(waits({ pending: { lastFailure } })).toEqual({
     reason: 'conversion',
@@ -71,18 +71,18 @@ it('a step whose last attempt ended without a code, as by a time-out, waits for 
   expect(waits({ pending: { lastFailure, underWay: true } }).waitsFor).toBe('the attempt under way (submitting)');
 });
 
-it('between two steps it waits for a callback or a pause', () => {
+it('a job between two steps waits for a callback or a pause', () => {
   expect(waits({ phase: 'converting' }).waitsFor).toBe("the service's callback, or the time to poll");
   expect(waits({ phase: 'submitting' }).waitsFor).toMatch(/^the callback that tells whether the submit ran/);
 });
 
-it('without a worker nothing else matters, whatever the last failure was', () => {
+it('a job without a worker waits for one, whatever the last failure was', () => {
   const pending = { code: 'SERVICE_UNREACHABLE' };
   expect(waits({ pending, worker: 'none' }).waitsFor).toBe('a worker: none polls task queue q');
   expect(waits({ pending, worker: 'silent' }).waitsFor).toBe('a worker: none answers on task queue q');
 });
 
-it('what somebody has paused in Temporal waits for that person', () => {
+it('a job that is paused in Temporal waits for a person', () => {
   const next = { why: 'Continue', command: 'temporal workflow unpause --workflow-id a' };
   expect(waits({ status: 'PAUSED' })).toMatchObject({ reason: 'paused', next });
   expect(waits({ pending: { isPaused: true } })).toMatchObject({ reason: 'paused', next });

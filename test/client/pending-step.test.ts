@@ -15,7 +15,7 @@ it.each([
   ['CANCEL_REQUESTED', true],
   ['PAUSED', false],
   ['PAUSE_REQUESTED', true],
-] as const)('an activity in state %s is under way: %p', (name, underWay) => {
+] as const)('an activity in state %s is in flight: %p', (name, underWay) => {
   const nextAttemptScheduleTime = { seconds: 1_800_000_000 as never };
   expect(stepOf({ state: states[`PENDING_ACTIVITY_STATE_${name}`], nextAttemptScheduleTime })).toEqual({
     step: 'uploading',
@@ -25,7 +25,7 @@ it.each([
   });
 });
 
-it('a failure that Temporal has cut, and put into one of its own, is told with its code', () => {
+it('a failure that Temporal has truncated and wrapped keeps its code', () => {
   const told = { message: 'uploads: HTTP 502', applicationFailureInfo: { type: 'UNREADABLE_RESPONSE' } };
   const lastFailure = { message: 'Failure exceeds size limit.', serverFailureInfo: {}, cause: told };
   const expected = { lastFailure: 'uploads: HTTP 502', lastFailureType: 'UNREADABLE_RESPONSE' };
@@ -33,7 +33,7 @@ it('a failure that Temporal has cut, and put into one of its own, is told with i
   expect(stepOf({ lastFailure: told })).toMatchObject(expected);
 });
 
-it('a time-out has a message and no code', () => {
+it('a timeout has a message and no code', () => {
   const step = stepOf({ lastFailure: { message: 'activity Heartbeat timeout', timeoutFailureInfo: {} } });
   expect(step).toMatchObject({ lastFailure: 'activity Heartbeat timeout' });
   expect(step).not.toHaveProperty('lastFailureType');

@@ -4,7 +4,7 @@ import { quickPolicies, rigOfEachTest } from '../support/conversion-worker';
 import { resetWorkflow } from '../support/reset';
 import { until } from '../support/until';
 
-/** Whoever waits for a job or a batch while somebody resets it by hand: `temporal workflow reset`. */
+/** Clients that wait for a job or a batch while it is reset with `temporal workflow reset`. */
 
 const rig = rigOfEachTest();
 
@@ -14,7 +14,7 @@ async function requested(name: string) {
 
 const isPolled = () => until('its task is polled', () => rig.stub.count('task/response') > 0);
 
-it('a handle to a job waits for the run that a reset makes, and then for its end', async () => {
+it('a handle to a job waits for the run that a reset creates, and then for its end', async () => {
   const held = rig.stub.hold();
   const job = await rig.client.start({ ...(await requested('report.md')), policies: quickPolicies });
   const ended = Promise.all([job.result(), rig.client.get(job.workflowId).result()]);
@@ -25,7 +25,7 @@ it('a handle to a job waits for the run that a reset makes, and then for its end
   expect((await ended).map(({ status }) => status)).toEqual(['succeeded', 'succeeded']);
 });
 
-it('a handle to a batch does, too', async () => {
+it('a handle to a batch does so too', async () => {
   const held = rig.stub.hold();
   const items = [await requested('report.md')];
   const batch = await rig.client.startBatch({ name: randomUUID(), items, policies: quickPolicies });
@@ -36,7 +36,7 @@ it('a handle to a batch does, too', async () => {
   expect(await ended).toMatchObject({ status: 'completed', succeeded: 1 });
 });
 
-it('one that is terminated is told as such, though another is started under its name', async () => {
+it('a terminated batch is reported as terminated, even if another one is started under its name', async () => {
   const held = rig.stub.hold();
   const name = randomUUID();
   const request = { name, items: [await requested('report.md')], policies: quickPolicies };

@@ -15,7 +15,7 @@ beforeAll(async () => {
 
 afterAll(() => connection.close());
 
-it('a question that the server does not answer says nothing of the namespace: jobs are listed, and it is asked again', async () => {
+it('if the server does not say which attributes the namespace has, jobs are listed, and it is asked again', async () => {
   const refused: Record<string, Refusal> = { CountWorkflowExecutions: { status: 13, message: 'visibility is away' } };
   const proxy = await startTemporalProxy(testTemporalAddress(), refused);
   const proxied = await Connection.connect({ address: proxy.address });

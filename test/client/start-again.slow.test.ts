@@ -3,16 +3,16 @@ import { quickPolicies, rigOfEachTest } from '../support/conversion-worker';
 import { answerNotYet } from '../support/stub-service';
 import { until } from '../support/until';
 
-/** What `start` does about the last job of a destination, where that takes a time limit of Temporal's: see docs/repetition.md. */
+/** `start` and the last job of a destination, when a time limit of Temporal is involved: see docs/repetition.md. */
 
 const rig = rigOfEachTest();
 
-it('one that Temporal runs again, by a retry policy, goes on with the task of the run before', async () => {
+it('a job that Temporal runs again under a retry policy continues with the task of the run before', async () => {
   const source = await rig.source('report.md');
   const destination = path.join(rig.folder, 'report.pdf');
   rig.stub.on('task/response', (seen, response) => answerNotYet(response, seen.connector));
   const { args, ...named } = await rig.client.jobStart({ source, output: 'pdf', destination, policies: quickPolicies });
-  // As often as it takes: on a busy machine the second run, too, may reach its limit, and the rule is the same for each.
+  // Without a limit: on a busy machine, the second run may reach its time limit too, and the same rule applies to each.
   const retry = { initialInterval: 100, backoffCoefficient: 1 };
   const options = { ...named, args, workflowRunTimeout: '5 seconds', retry };
   const job = await rig.temporal.workflow.start('conversionJob', options);

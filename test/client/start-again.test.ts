@@ -6,7 +6,7 @@ import { quickPolicies, rigOfEachTest } from '../support/conversion-worker';
 import { cut } from '../support/stub-service';
 import { until } from '../support/until';
 
-/** What `start` does about the last job of a destination: see docs/repetition.md. */
+/** `start` and the last job of a destination: see docs/repetition.md. */
 
 const rig = rigOfEachTest();
 let source: string;
@@ -23,7 +23,7 @@ function start(request: Partial<ConversionRequest> = {}, options: JobStartOption
 
 const keeping = { policies: { onUnknownOutcome: 'fail' as const } };
 
-/** A job that ended, and whose submit may have been charged. */
+/** A finished job whose submit may have been charged. */
 async function leaveUnknown(): Promise<void> {
   rig.stub.on('convert/file', (seen, response, stub) => {
     stub.convert(seen);
@@ -33,7 +33,7 @@ async function leaveUnknown(): Promise<void> {
   rig.stub.asAlways('convert/file');
 }
 
-/** A job whose task the service has accepted, and tells nothing of. */
+/** A job with an accepted task whose status the service does not report. */
 async function leaveAccepted() {
   rig.stub.fail('task/response', 500, 'INTERNAL_SERVER_ERROR');
   const job = await start();
@@ -49,7 +49,7 @@ async function finish(request?: Partial<ConversionRequest>, options?: JobStartOp
 
 const converted = { isAttached: false, status: 'succeeded', possiblyChargedTwice: false };
 
-it('one that runs is attached to', async () => {
+it('attaches to a running job', async () => {
   const { workflowId } = await leaveAccepted();
   const again = await start();
   rig.stub.asAlways('task/response');
@@ -58,19 +58,19 @@ it('one that runs is attached to', async () => {
   expect(rig.stub.count('convert/file')).toBe(1);
 });
 
-it('one that runs with other parameters has the destination: another is refused, or gets another name', async () => {
+it('rejects a job with other parameters while one is running, or gives it another name', async () => {
   const job = await leaveAccepted();
   const other = { parameters: { dpi: 300 } };
   await expect(start(other)).rejects.toMatchObject({ code: 'DESTINATION_TAKEN', workflowId: job.workflowId });
   const renamed = await start({ ...other, onExisting: 'rename' });
   expect(renamed.workflowId).toBe(`${job.workflowId}-2`);
   rig.stub.asAlways('task/response');
-  // Whichever ends first.
+  // Either may end first.
   expect((await renamed.result()).output?.name).toBe('report (1).pdf');
   expect([(await job.result()).output?.name, rig.stub.conversions.size]).toEqual(['report.pdf', 2]);
 });
 
-it('one that runs has uploaded what the file no longer holds: the start is refused', async () => {
+it('rejects a start if the running job has uploaded content that the file no longer has', async () => {
   const job = await leaveAccepted();
   await writeFile(source, '# another\n');
   await expect(start()).rejects.toMatchObject({ code: 'SOURCE_CHANGED', workflowId: job.workflowId });
@@ -78,7 +78,7 @@ it('one that runs has uploaded what the file no longer holds: the start is refus
   await job.result();
 });
 
-it('an unknown outcome is kept under the policy fail, with the command that converts all the same, and resubmitted when that is said', async () => {
+it('keeps an unknown outcome under policy fail, names the command that converts anyway, and resubmits on request', async () => {
   await leaveUnknown();
   const again = start(keeping).then((job) => job.result());
   await expect(again).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' });
@@ -88,7 +88,7 @@ it('an unknown outcome is kept under the policy fail, with the command that conv
   expect(await finish(keeping, { resubmit: true })).toEqual(marked);
 });
 
-it('what was refused is converted; what was delivered is done, fetched when it is gone, and converted when that is said', async () => {
+it('converts after a refusal; skips a delivered result, fetches it if it is gone, and converts again on request', async () => {
   rig.stub.fail('convert/file', 403, 'FREE_PLAN_DISALLOWED');
   await expect((await start()).result()).rejects.toMatchObject({ code: 'FREE_PLAN_DISALLOWED' });
   rig.stub.asAlways('convert/file');

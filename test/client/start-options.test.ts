@@ -18,7 +18,7 @@ const rig = rigOfAllTests();
 const start = async (options: StartOptions, on: Pick<ConversionRig, 'client' | 'source'> = rig) =>
   on.client.start({ source: await on.source('report.md'), output: 'pdf', policies: quickPolicies }, options);
 
-it('many starts with one id are one job, whose result all of them get', async () => {
+it('many starts with one id make one job, and all of them get its result', async () => {
   const workflowId = `invoice/${randomUUID()}`;
   const before = conversionsOf(rig.stub).length;
   const jobs = await Promise.all(Array.from({ length: 20 }, () => start({ workflowId })));
@@ -26,7 +26,7 @@ it('many starts with one id are one job, whose result all of them get', async ()
   expect(conversionsOf(rig.stub).length - before).toBe(1);
 });
 
-it('a start that attaches refuses the id of another kind of workflow', async () => {
+it('a start that would attach rejects the id of another kind of workflow', async () => {
   const { request, name } = await planRun(rig.folder, 0);
   const batch = await startRun(rig.client, request, { startDelay: '1 hour' });
   await expect(start({ workflowId: name })).rejects.toThrow(`${name} is that of a running conversionBatch`);
@@ -37,7 +37,7 @@ it('a start that attaches refuses the id of another kind of workflow', async () 
   await rig.temporal.workflow.getHandle(name).terminate();
 });
 
-it('a start is refused while another conversion runs under its id', async () => {
+it('a start is rejected while a different conversion is running under its id', async () => {
   const workflowId = `invoice/${randomUUID()}`;
   const job = await start({ workflowId, startDelay: '1 hour' });
   const other = { source: await rig.source('other.md'), output: 'pdf', policies: quickPolicies };
@@ -60,7 +60,7 @@ it('priority, delay and versioning reach Temporal; the fairness key is the app',
   await job.cancel();
 });
 
-it('jobs are listed by their tags, also those of a batch, which inherit them and its fairness', async () => {
+it('jobs are listed by their tags, including those of a batch, which inherit its tags and fairness', async () => {
   const tag = `march '26 ${randomUUID()}`;
   const job = await start({ tags: [tag, 'second'] });
   const run = await planRun(rig.folder, 2);
@@ -73,7 +73,7 @@ it('jobs are listed by their tags, also those of a batch, which inherit them and
   expect(priority).toEqual({ priorityKey: 4, fairnessKey: 'stub', fairnessWeight: 3 });
 });
 
-it('jobs of a batch have its priority key, if it was started with one', async () => {
+it('jobs of a batch have its priority key if it was started with one', async () => {
   const run = await planRun(rig.folder, 1);
   const batch = await startRun(rig.client, run.request, { priority: { priorityKey: 5 } });
   await batch.result();
@@ -93,13 +93,13 @@ it.each<[object, RegExp]>([
   [{ tags: Array.from({ length: 21 }, String) }, /tags/],
   [{ priority: { priorityKey: 6 } }, /priority\.priorityKey/],
   [{ priority: { fairnessKey: 'ä'.repeat(33) } }, /priority\.fairnessKey: must be at most 64 bytes/],
-])('a start with %j is refused, and the message names the field', async (options, message) => {
+])('a start with %j is rejected, and the message names the field', async (options, message) => {
   const started = start(options);
   await expect(started).rejects.toThrow(InvalidRequestError);
   await expect(started).rejects.toThrow(message);
 });
 
-it('in a namespace that lacks one of the attributes, jobs end and are not listed, and tags are refused until it is registered', async () => {
+it('in a namespace without one of the attributes, jobs run unlisted, and tags are rejected until it is registered', async () => {
   const namespace = await newNamespace(rig.temporal);
   const client = new Client({ connection: rig.temporal.connection, namespace });
   const before = searchAttributeNames.filter((name) => name !== searchAttributes.tags.name);

@@ -19,7 +19,7 @@ afterAll(async () => {
 
 const polls: Promise<unknown>[] = [];
 
-/** The server lists a poll from its beginning, and for minutes after it has ended. */
+/** The server lists a poll from its beginning until minutes after its end. */
 async function pollOnce(identity: string): Promise<void> {
   const poll = client.connection.withDeadline(Date.now() + 3_000, () =>
     client.workflowService.pollWorkflowTaskQueue({ namespace, taskQueue: { name: taskQueue }, identity }),
@@ -28,7 +28,7 @@ async function pollOnce(identity: string): Promise<void> {
   await until(`${identity} polls`, async () => (await aliveWorkers(client, taskQueue)).includes(identity));
 }
 
-/** What the SDK tells of a worker, from a worker whose last word was `secondsAgo`. */
+/** Sends a heartbeat like the SDK's, dated `secondsAgo`. */
 async function tellHeartbeat(workerIdentity: string, status: number, secondsAgo: number): Promise<void> {
   const heartbeat = {
     workerInstanceKey: randomUUID(),
@@ -42,12 +42,12 @@ async function tellHeartbeat(workerIdentity: string, status: number, secondsAgo:
   await client.workflowService.recordWorkerHeartbeat(request as never);
 }
 
-it('a worker that only polls is there, as one of an SDK without heartbeats, or one that has just started', async () => {
+it('a worker that only polls is alive, for example one that has just started or whose SDK sends no heartbeats', async () => {
   await pollOnce('polls');
   expect(await aliveWorkers(client, taskQueue)).toEqual(['polls']);
 });
 
-it('a worker that has stopped is gone, though its last poll is listed', async () => {
+it('a worker that has stopped is gone, although its last poll is still listed', async () => {
   await Promise.all([pollOnce('gone'), pollOnce('alive')]);
   await tellHeartbeat('alive', running, 12);
   await tellHeartbeat('gone', shuttingDown, 0);
@@ -55,7 +55,7 @@ it('a worker that has stopped is gone, though its last poll is listed', async ()
   expect(await aliveWorkers(client, taskQueue)).toEqual(['alive']);
 });
 
-it('a worker that was killed is gone when its heartbeats have ended, though its last poll is listed', async () => {
+it('a worker that was killed is gone when its heartbeats have expired, although its last poll is still listed', async () => {
   await Promise.all([pollOnce('gone'), pollOnce('silent')]);
   await tellHeartbeat('gone', running, 0);
   expect(await aliveWorkers(client, taskQueue)).toHaveLength(2);
@@ -68,15 +68,18 @@ it('a worker that was killed is gone when its heartbeats have ended, though its 
 it.each([
   ['ahead', 3_600_000],
   ['behind', -3_600_000],
-])('which workers are there is no matter of this machine’s clock when that is an hour %s', async (_which, offMs) => {
-  await Promise.all([pollOnce('gone'), pollOnce('alive')]);
-  await tellHeartbeat('alive', running, 12);
-  await tellHeartbeat('gone', shuttingDown, 0);
-  const { now } = Date;
-  const off = jest.spyOn(Date, 'now').mockImplementation(() => now() + offMs);
-  const alive = await aliveWorkers(client, taskQueue).finally(() => off.mockRestore());
-  expect(alive).toEqual(['alive']);
-});
+])(
+  "the list of live workers does not depend on this machine's clock, even if that is an hour %s",
+  async (_which, offMs) => {
+    await Promise.all([pollOnce('gone'), pollOnce('alive')]);
+    await tellHeartbeat('alive', running, 12);
+    await tellHeartbeat('gone', shuttingDown, 0);
+    const { now } = Date;
+    const off = jest.spyOn(Date, 'now').mockImplementation(() => now() + offMs);
+    const alive = await aliveWorkers(client, taskQueue).finally(() => off.mockRestore());
+    expect(alive).toEqual(['alive']);
+  },
+);
 
 it('a worker of the SDK that was shut down is gone at once', async () => {
   const rig = await startRig();
@@ -89,12 +92,12 @@ it('a worker of the SDK that was shut down is gone at once', async () => {
 it.each([
   { it: 'told its end', status: shuttingDown, secondsAgo: 4 },
   { it: 'was killed', status: running, secondsAgo: 40 },
-])('a worker under the name of one that $it is there from its first poll on', async ({ status, secondsAgo }) => {
+])('a worker with the name of one that $it is alive from its first poll on', async ({ status, secondsAgo }) => {
   await tellHeartbeat('again', status, secondsAgo);
   await pollOnce('again');
 });
 
-it('a worker that was started anew under its name is there as soon as it tells a heartbeat', async () => {
+it('a worker that was restarted under the same name is alive as soon as it sends a heartbeat', async () => {
   await pollOnce('again');
   await tellHeartbeat('again', shuttingDown, 0);
   await until('the first is gone', async () => (await aliveWorkers(client, taskQueue)).length === 0);

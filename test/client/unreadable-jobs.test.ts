@@ -6,7 +6,7 @@ import { quickPolicies, startRig, type ConversionRig } from '../support/conversi
 import { testTemporalAddress } from '../support/temporal';
 import { until } from '../support/until';
 
-/** What others can do about jobs whose keys are lost, or that a program with a codec of its own has started. */
+/** Jobs whose keys are lost, or that were started by a program with its own codec, as seen by others. */
 
 const tag = randomUUID();
 const opened: ConversionRig[] = [];
@@ -18,7 +18,7 @@ async function rigWithKeys(): Promise<ConversionRig> {
   return rig;
 }
 
-/** One job by itself, and one of a batch, which has a memo. */
+/** A single job, and one of a batch, which has a memo. */
 async function convertBoth(
   rig: ConversionRig,
   onUnknownOutcome: 'resubmit' | 'fail',
@@ -43,7 +43,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all(opened.map((rig) => rig.close())));
 
-it('a job that cannot be read is listed by what is not encrypted, beside the others', async () => {
+it("a job that can't be read is listed by what is not encrypted, beside the others", async () => {
   const rig = await rigWithKeys();
   const list = () => listJobs(rig.temporal, { tag }, 10);
   await until(
@@ -51,7 +51,7 @@ it('a job that cannot be read is listed by what is not encrypted, beside the oth
     async () =>
       (await rig.temporal.workflow.count(`ConversionTags = '${tag}' AND WorkflowType = 'conversionJob'`)).count === 2,
   );
-  // Of other keys than these there is nothing to tell.
+  // With foreign keys only, there is nothing to list.
   await expect(list()).rejects.toThrow('is not among the keys here');
   const { workflowId } = await rig.client.start({ source, output: 'pdf' }, { tags: [tag], startDelay: '1 hour' });
   await until('it is listed', async () => (await list()).total === 3);
@@ -61,7 +61,7 @@ it('a job that cannot be read is listed by what is not encrypted, beside the oth
   await rig.temporal.workflow.getHandle(workflowId).terminate();
 });
 
-it('a destination whose last job cannot be read is converted again if the policy allows it, and marked', async () => {
+it("a destination whose last job can't be read is converted again if the policy allows it, and marked", async () => {
   const rig = await rigWithKeys();
   const [kept, ofBatch] = await convertBoth(rig, 'fail', [names[1], names[0]]);
   expect(kept).toMatchObject({

@@ -8,7 +8,7 @@ import { until } from '../support/until';
 
 const rig = rigOfAllTests();
 
-it('schedules whose keys are lost are listed beside the others, paused and deleted', async () => {
+it('schedules whose keys are lost can be listed beside the others, paused and deleted', async () => {
   const namespace = await newNamespace(rig.temporal);
   const withKeys = () => {
     const dataConverter = createEncryptedDataConverter(`${randomUUID()}:${randomBytes(32).toString('base64')}`);

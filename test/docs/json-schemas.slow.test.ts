@@ -5,9 +5,9 @@ import { z } from 'zod';
 import { listHistories, readHistory } from '../workflows/histories';
 import { root, textOf } from './pages';
 
-/** docs/embedding/schemas.json: what programs in other languages rely on. */
+/** docs/embedding/schemas.json, which programs in other languages rely on. */
 
-it('docs/embedding/schemas.json says what the types say', () => {
+it('docs/embedding/schemas.json matches the types', () => {
   const script = path.join(root, 'scripts/json-schemas.mjs');
   const { status, stderr } = spawnSync(process.execPath, [script, '--check'], { encoding: 'utf8' });
   expect([status, stderr]).toEqual([0, '']);
@@ -16,7 +16,7 @@ it('docs/embedding/schemas.json says what the types say', () => {
 const ajv = new Ajv();
 ajv.addSchema(JSON.parse(textOf('docs/embedding/schemas.json')) as object, 'schemas');
 
-/** What is wrong with a value, by the type that it is to have. */
+/** The errors of a value, checked against the schema of its type. */
 function problemsOf(type: string, value: unknown): string[] {
   const check = ajv.getSchema(`schemas#/$defs/${type}`);
   if (!check) throw new Error(`no type ${type}`);
@@ -41,7 +41,7 @@ const typesOf: Readonly<Record<string, { input: string; result: string }>> = {
   conversionBatch: { input: 'ConversionBatchInput', result: 'ConversionBatchResult' },
 };
 
-/** Input, result and details of the failure of a recorded workflow, each with the type that it is to have. */
+/** Input, result and failure details of a recorded workflow, each with its expected type. */
 function exchanged(name: string): { type: string; value: unknown }[] {
   const { events } = readHistory(name);
   const first = started.parse(events[0]?.['workflowExecutionStartedEventAttributes']);
@@ -74,7 +74,7 @@ it.each([
   ],
   ['StateInput', { app: 'a', key: 'k' }],
   ['AppReadyInput', { app: 'a' }],
-])('takes as %s what the service takes: %j', (type, value) => expect(problemsOf(type, value)).toEqual([]));
+])('accepts as %s what the service accepts: %j', (type, value) => expect(problemsOf(type, value)).toEqual([]));
 
 it.each([
   ['ConversionJobInput', { ...job, output: undefined }],
@@ -84,4 +84,4 @@ it.each([
   ['ConvertInput', job],
   ['StateInput', { key: 'k' }],
   ['ConversionJobResult', { status: 'failed' }],
-])('refuses as %s: %j', (type, value) => expect(problemsOf(type, JSON.parse(JSON.stringify(value)))).not.toEqual([]));
+])('rejects as %s: %j', (type, value) => expect(problemsOf(type, JSON.parse(JSON.stringify(value)))).not.toEqual([]));

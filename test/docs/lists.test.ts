@@ -15,7 +15,7 @@ import { storageErrorCodes } from '../../src/storage/errors';
 import { commandNames } from '../support/command-lines';
 import { namesInFirstCells, pages, root, sectionOf, textOf } from './pages';
 
-/** Tables of the pages against the lists of the code; those of docs/configuration.md are made from it. */
+/** Tables of the pages, checked against the lists in the code. docs/configuration.md is generated. */
 
 const errors = 'docs/errors.md';
 
@@ -33,11 +33,11 @@ it('docs/errors.md lists every code that concerns the whole account', () => {
   expect([...listed.matchAll(/`(\w+)`/g)].map(([, code]) => code).sort()).toEqual([...codes].sort());
 });
 
-it('docs/errors.md explains every code of ours, and no other', () => {
+it('docs/errors.md explains exactly the codes of our own', () => {
   const told = ['## Codes of ours', '## Codes of batches'].flatMap((heading) =>
     namesInFirstCells(sectionOf(errors, heading)),
   );
-  // "Not yet" and a request that was called off are no failures of a job.
+  // "Not yet" and an aborted request never fail a job.
   const internal: string[] = [failureCodes.notFinished, 'REQUEST_ABORTED'];
   const ended = ['CANCELLED', 'TERMINATED', 'TIMED_OUT', 'HTTP_<status>'];
   const lists = [storageErrorCodes, clientErrorCodes, runFileErrorCodes, ended];
@@ -45,12 +45,12 @@ it('docs/errors.md explains every code of ours, and no other', () => {
   expect([...told].sort()).toEqual([...new Set(known)].sort());
 });
 
-it('docs/errors.md explains every finding of a plan, and no other', () => {
+it('docs/errors.md explains exactly the findings of a plan', () => {
   const told = namesInFirstCells(sectionOf(errors, "## Findings of a batch's plan"));
   expect([...told].sort()).toEqual([...findingCodes].sort());
 });
 
-it('docs/batches.md explains every column of the report, in its order', () =>
+it('docs/batches.md explains every column of the report, in order', () =>
   expect(namesInFirstCells(sectionOf('docs/batches.md', '## Reports'))).toEqual([...csvColumns]));
 
 it('docs/convert.md and docs/batches.md list the exit codes', () => {
@@ -77,7 +77,7 @@ it('docs/service/accounts.md explains every key of an accounts file', () => {
   expect([...new Set(explained)].sort()).toEqual([...new Set(withoutPrefix)].sort());
 });
 
-it('docs/service/engines.md says what programs of the machine add', () => {
+it('docs/service/engines.md lists what installed programs add', () => {
   const script = path.join(root, 'scripts/engine-matrix.mjs');
   const { status, stderr } = spawnSync(process.execPath, [script, '--check'], { encoding: 'utf8' });
   expect([status, stderr]).toEqual([0, '']);
@@ -88,7 +88,7 @@ it('docs/service/engines.md explains every parameter of a conversion', () => {
   expect(told).toEqual(Object.keys(engineParameters.shape));
 });
 
-it('pages name only alerts, variables and codes that there are', () => {
+it('the pages name only existing alerts, variables and codes', () => {
   const text = pages.map(textOf).join('\n');
   const alerts = [...textOf('docs/operations/alerts.yml').matchAll(/alert: (\w+)/g)].map(([, name = '']) => name);
   const named = [...text.matchAll(/\b(Fileconv[A-Z]\w+)/g)].map(([, name = '']) => name);

@@ -11,7 +11,7 @@ import { root, snippetsOf } from './pages';
 let cwd: string;
 beforeAll(async () => (cwd = await mkdtemp(path.join(tmpdir(), 'fileconv-test-'))));
 
-it('the ten lines of the README read what was signed, and throw at one changed byte', async () => {
+it('the ten lines of the README accept a signed notice, and throw if one byte has changed', async () => {
   const [lines = ''] = snippetsOf('README.md', 'ts').filter((code) => code.includes('standardwebhooks'));
   expect(lines.trim().split('\n').length).toBeLessThanOrEqual(10);
   const compilerOptions = { module: ts.ModuleKind.ES2022, target: ts.ScriptTarget.ES2022 };

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { decisions, pages, proseOf, root, textOf } from './pages';
 
-/** Links, anchors and names of files in the README and the pages. */
+/** Links, anchors and file names in the README and the pages. */
 
 interface Link {
   file: string;
@@ -17,7 +17,7 @@ function linksOf(page: string): Link[] {
   });
 }
 
-/** As GitHub makes them: lower case, without punctuation, hyphens for blanks. */
+/** Like GitHub's: lower case, without punctuation, hyphens for spaces. */
 const anchorsOf = (page: string): string[] =>
   [...proseOf(page).matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
     title
@@ -26,7 +26,7 @@ const anchorsOf = (page: string): string[] =>
       .replaceAll(' ', '-'),
   );
 
-it.each([...pages, ...decisions])('%s links only to files and headings that exist', (page) => {
+it.each([...pages, ...decisions])('%s links only to existing files and headings', (page) => {
   const broken = linksOf(page).filter(({ file, anchor }) => {
     if (!existsSync(path.join(root, file))) return true;
     return anchor !== undefined && !(file.endsWith('.md') && anchorsOf(file).includes(anchor));
@@ -34,14 +34,14 @@ it.each([...pages, ...decisions])('%s links only to files and headings that exis
   expect(broken).toEqual([]);
 });
 
-it.each(pages)('%s names only files that exist', (page) => {
+it.each(pages)('%s names only existing files', (page) => {
   const named = [...textOf(page).matchAll(/`((?:src|test|examples|scripts|bench|docs|deploy)\/[\w./-]+)`/g)].map(
     (match) => match[1] ?? '',
   );
   expect(named.filter((file) => !existsSync(path.join(root, file)))).toEqual([]);
 });
 
-it.each(pages)('%s holds nothing that was still to be filled in', (page) => {
+it.each(pages)('%s contains no placeholders', (page) => {
   expect(textOf(page)).not.toMatch(/@@|\b(TODO|TBD|FIXME)\b/);
 });
 
@@ -53,10 +53,10 @@ it('every page is linked from docs/README.md or from the index of its folder', (
   expect(linksOf('README.md').map(({ file }) => file)).toContain('docs/README.md');
 });
 
-it('the README is at most 12 kB, so that it is read', () =>
+it('the README is at most 12 kB, so that people read it', () =>
   expect(Buffer.byteLength(textOf('README.md'))).toBeLessThanOrEqual(12_000));
 
-it('every page that messages and comments of the code point to exists', () => {
+it('every page that messages and comments of the code refer to exists', () => {
   const sources = ['src', 'scripts', 'bench', 'deploy', 'examples'].flatMap((folder) =>
     readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) => `${folder}/${name}`),
   );

@@ -3,7 +3,7 @@ import path from 'node:path';
 
 export const root = path.resolve(__dirname, '../..');
 
-/** The README and every page of docs but decisions, which stay as they were written. */
+/** The README and every page of docs except decisions, which are never updated. */
 export const pages = [
   'README.md',
   'CONTRIBUTING.md',
@@ -24,17 +24,17 @@ export const snippetsOf = (page: string, language: string): string[] =>
     .filter((match) => match[1] === language)
     .map((match) => match[2] ?? '');
 
-/** What a page says outside of code blocks. */
+/** The text of a page without its code blocks. */
 export const proseOf = (page: string): string => textOf(page).replace(/^```.*?^```$/gms, '');
 
-/** The part of a page below a heading, up to the next one of the same level. */
+/** The part of a page below a heading, up to the next heading of the same level. */
 export function sectionOf(page: string, heading: string): string {
   const [, rest] = textOf(page).split(`\n${heading}\n`);
   if (rest === undefined) throw new Error(`${page} has no heading "${heading}"`);
   return rest.split(new RegExp(`^${heading.split(' ')[0] ?? '#'} `, 'm'))[0] ?? '';
 }
 
-/** The words in backticks in the first cell of each row of a text's tables. */
+/** The words in backticks in the first cell of each table row. */
 export function namesInFirstCells(text: string): string[] {
   const cells = [...text.matchAll(/^\| ([^|]+) \|/gm)].map(([, cell = '']) => cell);
   return cells.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name));

@@ -8,16 +8,16 @@ import { faultsSchema } from '../../packages/service/src/faults/faults';
 import { commandLinesOf, findUnknownWord } from '../support/command-lines';
 import { pages, root, snippetsOf, textOf } from './pages';
 
-/** What can be copied out of the README and the pages: programs, commands and configuration. */
+/** Everything that can be copied from the README and the pages: programs, commands and configuration. */
 
-it('every TypeScript snippet compiles against the package, and a wrong one would be noticed', () => {
+it('every TypeScript snippet compiles against the package, and a wrong one is detected', () => {
   const snippets = numbered('ts');
   expect(snippets.length).toBeGreaterThan(6);
   const wrong =
     "import { FileConversionClient } from 'temporal-file-conversion';\nnew FileConversionClient({ clint: 1 });\n";
   const files = [
     ...snippets.map(({ page, number, code }) => [`${page.replace(/\W/g, '-')}-${number}.mts`, code] as const),
-    // A program in both kinds of modules.
+    // One program in both kinds of modules.
     ...snippets.filter(({ code }) => code.includes('void archive()')).map(({ code }) => ['README.cts', code] as const),
     ['wrong.mts', wrong] as const,
   ];
@@ -25,18 +25,18 @@ it('every TypeScript snippet compiles against the package, and a wrong one would
   expect(problems).toEqual([expect.stringMatching(/^wrong\.mts: .*clint/)]);
 });
 
-it.each(pages)('%s shows only commands and options that there are', (page) => {
+it.each(pages)('%s shows only existing commands and options', (page) => {
   const unknown = commandLinesOf(textOf(page)).filter((words) => findUnknownWord(words) !== undefined);
   expect(unknown.map((words) => words.join(' '))).toEqual([]);
 });
 
-it('a command or an option that there is not would be noticed', () => {
+it('an unknown command or option is detected', () => {
   const page =
     'Type `fileconv job shwo ID`, `fileconv doctor --app billing` or:\n\n```\n$ npx fileconv job list --statsu failed\n```\n';
   expect(commandLinesOf(page).map(findUnknownWord)).toEqual(['--statsu', 'shwo', undefined]);
 });
 
-it.each(pages)('%s shows only scripts and benchmarks that there are', (page) => {
+it.each(pages)('%s shows only existing scripts and benchmarks', (page) => {
   const { scripts } = JSON.parse(textOf('package.json')) as { scripts: Record<string, string> };
   const run = [...textOf(page).matchAll(/npm run ([\w:-]+)(?: -- (\w[\w-]*))?/g)];
   expect(run.map(([, script = '']) => script).filter((script) => !(script in scripts))).toEqual([]);
@@ -44,14 +44,14 @@ it.each(pages)('%s shows only scripts and benchmarks that there are', (page) => 
   expect(benches.filter((name) => !existsSync(path.join(root, `bench/${name}.ts`)))).toEqual([]);
 });
 
-it.each(numbered('toml'))('$page shows TOML that is taken as it stands ($number)', ({ code }) => {
+it.each(numbered('toml'))('$page shows valid TOML ($number)', ({ code }) => {
   const document = parseToml(code) as Record<string, Record<string, unknown>>;
   if ('faults' in document) faultsSchema.parse(document);
   else if (isAccountsFile(document)) accountsSchema.parse(document);
   else configSchema.parse(document);
 });
 
-it.each(numbered('json'))('$page shows JSON that can be parsed ($number)', ({ code }) => {
+it.each(numbered('json'))('$page shows valid JSON ($number)', ({ code }) => {
   expect(() => JSON.parse(code) as unknown).not.toThrow();
 });
 
@@ -64,7 +64,7 @@ function isAccountsFile(document: Record<string, Record<string, unknown>>): bool
   return 'free_app' in document || apps.some((app) => typeof app === 'object' && app !== null && 'token_sha256' in app);
 }
 
-/** Type-checks files that exist only here, with the options of the repository. */
+/** Type-checks in-memory files with the options of the repository. */
 function compile(files: ReadonlyMap<string, string>): string[] {
   const read = ts.readConfigFile(path.join(root, 'tsconfig.check.json'), (file) => ts.sys.readFile(file));
   const { options } = ts.parseJsonConfigFileContent({ ...read.config, include: [], files: [] }, ts.sys, root);
@@ -78,7 +78,7 @@ function compile(files: ReadonlyMap<string, string>): string[] {
     return ts.createSourceFile(file, code, languageVersion, true);
   };
   const program = ts.createProgram([...files.keys()], options, host);
-  // The package itself is checked by `npm run lint`.
+  // `npm run lint` checks the package itself.
   const sources = program.getSourceFiles().filter(({ fileName }) => files.has(fileName));
   expect(sources).toHaveLength(files.size);
   const found = sources.flatMap((source) => ts.getPreEmitDiagnostics(program, source));

@@ -7,7 +7,7 @@ import { conversionBatchType } from '../../src/job/names';
 import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
 import { testTemporalAddress } from '../support/temporal';
 
-/** Ids of the jobs of a batch that somebody starts by its workflow type, or as a child, and who says nothing of names. */
+/** Ids of the jobs of a batch that is started by its workflow type, without an option for names. */
 
 let rig: ConversionRig;
 let input: Record<'items' | 'plan', Partial<ConversionBatchInput>>;

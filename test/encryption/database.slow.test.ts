@@ -25,9 +25,7 @@ import { newNamespace } from '../support/namespace';
 import { answerRunning, stubAppId, stubToken } from '../support/stub-service';
 import { fillStand, type Stand } from './stand';
 
-/**
- * Encryption seen from the server: what its database file holds while jobs of every kind have run, fail, are parked or are about to be retried.
- */
+/** Encryption as seen by the server: its database file after jobs of every kind have run, failed, parked, or are about to be retried. */
 
 const newKey = (id: string) => `${id}:${randomBytes(32).toString('base64')}`;
 const [oldKey, nextKey] = [newKey('old'), newKey('next')];
@@ -60,7 +58,7 @@ afterAll(async () => {
   await server.stop();
 });
 
-/** Where a text stands: `table.column` of every table, and the files themselves, whose free pages hold what was deleted. */
+/** Where a text occurs: `table.column` of every table, and the files themselves, whose free pages contain deleted data. */
 async function placesOf(text: string): Promise<string[]> {
   const places = new Set<string>();
   for (const name of await readdir(folder)) {
@@ -88,7 +86,7 @@ function bytesOf(value: unknown): Buffer {
   return Buffer.from(typeof value === 'string' ? value : '');
 }
 
-/** As it is, or inside of base64, at whichever of the three offsets it begins. */
+/** Searches for the plain text and for its base64 form at each of the three offsets. */
 function holds(bytes: Buffer, text: string): boolean {
   const inBase64 = [0, 1, 2].map((offset) => {
     const encoded = Buffer.from(' '.repeat(offset) + text).toString('base64');
@@ -97,7 +95,7 @@ function holds(bytes: Buffer, text: string): boolean {
   return [text, ...inBase64].some((form) => bytes.includes(form));
 }
 
-/** Every payload of a history, wherever it stands. */
+/** Every payload of a history. */
 async function payloadsOf({ rig, ids }: Stand, kind: keyof Stand['ids']): Promise<Payload[]> {
   const found: Payload[] = [];
   const collect = (value: unknown): void => {
@@ -109,14 +107,14 @@ async function payloadsOf({ rig, ids }: Stand, kind: keyof Stand['ids']): Promis
   return found;
 }
 
-/** Undefined of a payload that is not encrypted. */
+/** Undefined for a payload that is not encrypted. */
 function keyOf({ metadata }: Payload): string | undefined {
   const id = metadata?.['encryption-key-id'];
   return id && Buffer.from(id).toString();
 }
 
 describe("the server's database", () => {
-  it('holds no name and no path of a file where encryption is on, in a table or in a page that is free again', async () => {
+  it('contains no name or path of a file if encryption is on, neither in a table nor in a free page', async () => {
     for (const stand of ['hidden', 'unlisted'] as const) {
       const mark = marks[stand];
       const names = ['name', 'folder', 'result', 'incoming', 'outgoing'].map((what) => mark + what);
@@ -124,12 +122,12 @@ describe("the server's database", () => {
     }
   });
 
-  it('holds no format either, but for the search attributes', async () => {
+  it('contains no format either, except in the search attributes', async () => {
     expect(await placesOf(marks.unlisted)).toEqual([]);
     expect(await placesOf(`${marks.hidden}out`)).toContain('executions_visibility.search_attributes');
   });
 
-  it('would show them to such a search: without encryption they are in histories, states and lists', async () => {
+  it('would show them to this search: without encryption they are in histories, states and lists', async () => {
     const names = ['name', 'folder', 'result', 'incoming', 'outgoing'].map((what) => marks.plain + what);
     for (const text of [...names, stands.plain.rig.folder])
       expect([text, await placesOf(text)]).not.toEqual([text, []]);
@@ -140,7 +138,7 @@ describe("the server's database", () => {
   });
 });
 
-it('the codec server shows the UI what the database does not: source, destination, formats, summary and why a job failed', async () => {
+it('the codec server decrypts for the UI: source, destination, formats, summary and the reason of a failure', async () => {
   const codec = new EncryptionCodec(parseEncryptionKeys(oldKey));
   const server = await startCodecServer({ codec, uiOrigins: () => [] });
   const decode = async (payloads: Payload[]) => {
@@ -164,7 +162,7 @@ it('the codec server shows the UI what the database does not: source, destinatio
   }
 });
 
-it('a rotation of keys lets jobs that began with the old key continue and end with the new one', async () => {
+it('after a rotation of keys, jobs that began with the old key continue and end with the new one', async () => {
   const { rig, ids } = stands.hidden;
   const dataConverter = createEncryptedDataConverter(`${nextKey}\n${oldKey}`);
   const { connection: ofRig, options } = rig.temporal;

@@ -25,14 +25,14 @@ async function errorOf(run: () => Promise<unknown>): Promise<Error> {
 describe('EncryptionCodec', () => {
   const codec = codecOf(`new:${key}`);
 
-  it('gives back what it was given, whatever the payload is', async () => {
+  it('decodes to the original payload, whatever that is', async () => {
     const payloads = ['résumé.docx', { a: [1] }, undefined, new Uint8Array([0, 255]), ''].map(payloadOf);
     expect(
       (await codec.decode(await codec.encode(payloads))).map((each) => defaultPayloadConverter.fromPayload(each)),
     ).toEqual(payloads.map((each) => defaultPayloadConverter.fromPayload(each)));
   });
 
-  it("writes the encoding and the key's id of Temporal's samples, and nonce, ciphertext and tag in their order", async () => {
+  it("writes the encoding and the key id of Temporal's samples, and nonce, ciphertext and tag in this order", async () => {
     const payload = payloadOf('report.docx');
     const [encoded] = await codec.encode([payload]);
     expect(textOf(encoded?.metadata?.['encoding'])).toBe('binary/encrypted');
@@ -44,13 +44,13 @@ describe('EncryptionCodec', () => {
     expect(plain).toEqual(Buffer.from(temporal.api.common.v1.Payload.encode(payload).finish()));
   });
 
-  it('uses another nonce for each payload: the same text never looks the same', async () => {
+  it('uses a fresh nonce for each payload, so that the same text never looks the same', async () => {
     const encoded = await codec.encode(Array.from({ length: 200 }, () => payloadOf('report.docx')));
     expect(new Set(encoded.map(({ data }) => Buffer.from(data ?? []).toString('hex', 0, 12))).size).toBe(200);
     expect(encoded.some(({ data }) => textOf(data).includes('report'))).toBe(false);
   });
 
-  it('encrypts with the first key and decrypts with every one, so that a rotation makes no history unreadable', async () => {
+  it('encrypts with the first key and decrypts with every key, so that a rotation leaves histories readable', async () => {
     const written = await codecOf(`old:${oldKey}`).encode([payloadOf('report.docx')]);
     const rotated = codecOf(`new:${key}\nold:${oldKey}`);
     expect(textOf((await rotated.encode([payloadOf(1)]))[0]?.metadata?.['encryption-key-id'])).toBe('new');
@@ -63,7 +63,7 @@ describe('EncryptionCodec', () => {
     expect(await codec.decode([payload])).toEqual([payload]);
   });
 
-  it('names the key that is missing, those that are there, and what to do; without a stack', async () => {
+  it('names the missing key, the known keys, and what to do, without a stack', async () => {
     const written = await codecOf(`old:${oldKey}`).encode([payloadOf('report.docx')]);
     const error = await errorOf(() => codec.decode(written));
     expect(error).toBeInstanceOf(DecryptionError);
@@ -73,7 +73,7 @@ describe('EncryptionCodec', () => {
     expect(error.stack).toBe(`DecryptionError: ${error.message}`);
   });
 
-  it('says that another key has the id, or that the payload was changed, and tells neither key', async () => {
+  it('reports that another key has the id, or that the payload was changed, and reveals neither key', async () => {
     const written = await codecOf(`new:${oldKey}`).encode([payloadOf('report.docx')]);
     const error = await errorOf(() => codec.decode(written));
     expect(error.message).toMatch(
@@ -87,13 +87,13 @@ describe('EncryptionCodec', () => {
     ['the tag', (data: Buffer) => data.fill(0, data.length - 16)],
     ['its end', (data: Buffer) => data.subarray(0, -1)],
     ['nearly everything', (data: Buffer) => data.subarray(0, 20)],
-  ])('does not read a payload of which %s was changed', async (_what, change) => {
+  ])('rejects a payload if %s was changed', async (_what, change) => {
     const [encoded] = await codec.encode([payloadOf('report.docx')]);
     const changed = { ...encoded, data: change(Buffer.from(encoded?.data ?? [])) };
     await expect(codec.decode([changed])).rejects.toThrow(DecryptionError);
   });
 
-  it('says without keys that encryption is off here, and changes nothing', async () => {
+  it('says without keys that encryption is off, and changes nothing', async () => {
     const off = new EncryptionCodec(undefined);
     const payload = payloadOf('report.docx');
     expect([await off.encode([payload]), await off.decode([payload])]).toEqual([[payload], [payload]]);
@@ -102,20 +102,20 @@ describe('EncryptionCodec', () => {
     );
   });
 
-  it('repeats no control character of an id that somebody else has written', async () => {
+  it('repeats no control character of a foreign key id', async () => {
     const metadata = { encoding: Buffer.from('binary/encrypted'), 'encryption-key-id': Buffer.from('a\u001b[31m') };
     const error = await errorOf(() => codec.decode([{ metadata, data: new Uint8Array(40) }]));
     expect(error.message).toContain('the key a??31m,');
   });
 });
 
-it('no data converter is made of a variable that is not set: it would encrypt nothing, in silence', () => {
+it('no data converter is created from an unset variable: it would silently encrypt nothing', () => {
   const { KEYS_THAT_NOBODY_SET: keys = undefined as never } = process.env;
   expect(() => createEncryptedDataConverter(keys)).toThrow(EncryptionKeyError);
 });
 
 describe('parseEncryptionKeys', () => {
-  it('takes the first key as the current one, on lines or apart by spaces', () => {
+  it('takes the first key as the current one, separated by lines or spaces', () => {
     const keys = parseEncryptionKeys(`\n 2026-11:${key}  2026-05:${oldKey}\n`);
     expect([keys.current.id, [...keys.byId.keys()]]).toEqual(['2026-11', ['2026-11', '2026-05']]);
     expect(inspect(keys, { depth: 9 })).not.toContain(key);
@@ -129,7 +129,7 @@ describe('parseEncryptionKeys', () => {
     ['a short key', `a:${randomBytes(16).toString('base64')}`, 'key a is not 32 bytes in base64; make one: openssl'],
     ['no base64', `a:${key.slice(0, -1)}!`, 'key a is not 32 bytes in base64'],
     ['one id twice', `a:${key} a:${oldKey}`, 'two keys have the id a; a new key needs a new id'],
-  ])('refuses %s, and repeats nothing of a key', (_what, text, message) => {
+  ])('rejects %s, and repeats nothing of a key', (_what, text, message) => {
     let problem: unknown;
     try {
       parseEncryptionKeys(text);

@@ -9,17 +9,17 @@ import { quickPolicies, startRig, type ConversionRig } from '../support/conversi
 import { answerError, answerOutput, answerRunning } from '../support/stub-service';
 import { until } from '../support/until';
 
-/** What becomes of a job; part of its source's name. */
+/** The fate of a job; part of its source's name. */
 type Kind = 'fine' | 'refused' | 'flaky' | 'retrying' | 'parked' | 'cancelled';
 
-/** Jobs of every kind, a batch and a schedule, all of whose files, folders and formats are called after one mark. */
+/** Jobs of every kind, a batch and a schedule. The names of all files, folders and formats contain one mark. */
 export interface Stand {
   rig: ConversionRig;
-  /** Ids of the jobs, by what became of them. */
+  /** Ids of the jobs by kind. */
   ids: Record<Kind, string>;
 }
 
-/** @param mark lower-case letters only: it begins the names of formats too. */
+/** @param mark lower-case letters only, since names of formats begin with it. */
 export async function fillStand(
   mark: string,
   temporal: { address: string; namespace: string; dataConverter?: DataConverter },
@@ -35,7 +35,7 @@ export async function fillStand(
     return rig.client.start({
       source: sourceOf(kind),
       input: `${mark}in`,
-      // Too few vCredits for one conversion are too few for all of the same formats.
+      // A lack of vCredits parks all jobs of the same formats, so this job has its own.
       output: kind === 'parked' ? `${mark}scarce` : `${mark}out`,
       destination,
       policies: { ...quickPolicies, ...policies },

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { closeAll, connectTo, readAll, sendJson, serve } from './loopback';
 
-/** What the pages of a real account say of addresses and headers. */
+/** Addresses and headers as a real account's pages describe them. */
 
 afterEach(closeAll);
 
@@ -12,7 +12,7 @@ describe('the url of download/url', () => {
     'https://api.example.com/v1/download/url/get',
     'https://api.example.com/download/url/get',
     'http://127.0.0.1:1/v1/download/url/get',
-  ])('%s names the endpoint: it is asked at the base URL, whatever gateway that is', async (url) => {
+  ])('%s names the endpoint, which is called at the base URL whatever the gateway', async (url) => {
     const { baseUrl, seen } = await serve((response) => response.writeHead(200).end('pdf'));
     const { body } = await connectTo(`${baseUrl}/gateway`).download({ ticket: link(url) });
     expect((await readAll(body)).toString()).toBe('pdf');
@@ -20,7 +20,7 @@ describe('the url of download/url', () => {
     expect(seen[0]?.headers.authorization).toMatch(/^Bearer /);
   });
 
-  it('that holds more than the address is another place, which is never sent the token', async () => {
+  it('with a query is fetched from its own address, without the token', async () => {
     const storage = await serve((response) => response.writeHead(200).end('pdf'));
     const { baseUrl, seen } = await serve((response) => sendJson(response, {}));
     const url = `${storage.baseUrl}/v1/download/url/get?signature=s`;
@@ -29,7 +29,7 @@ describe('the url of download/url', () => {
   });
 });
 
-it('every request says in User-Agent which client and version it is', async () => {
+it('every request names client and version in User-Agent', async () => {
   const { baseUrl, seen } = await serve((response) =>
     sendJson(response, { result: { output: { connector: 'c' }, error: {}, warning: {} } }),
   );

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { errorCodes } from '../../src/contract/error-codes';
 
-/** Answers that a server might give: from the document's own to bytes that are not HTTP. */
+/** Arbitrary server answers, from documented ones to bytes that are not HTTP. */
 
-/** JSON values, with the odd ones that JSON has and JavaScript trips over. */
+/** JSON values, including those that trip up JavaScript. */
 const anything = fc.oneof(
   fc.jsonValue({ maxDepth: 3 }),
   fc.constantFrom(null, [], {}, '', '0', 0, -1, 1e308, '1.5', '__proto__', 'constructor'),
@@ -115,7 +115,7 @@ const headers = fc.array(
   { maxLength: 4 },
 );
 
-/** How the body is announced; `lying` says more or less than comes. */
+/** How the length of the body is announced; the last three are wrong or contradictory. */
 const framing = fc.oneof(
   { weight: 6, arbitrary: fc.constant('length' as const) },
   { weight: 2, arbitrary: fc.constantFrom('chunked' as const, 'none' as const) },
@@ -126,13 +126,12 @@ export interface WireAnswer {
   readonly bytes: Buffer;
   readonly status: number;
   readonly body: Buffer;
-  /** Nothing was cut off and the announced length is the true one. */
+  /** Nothing is cut off, and the announced length is correct. */
   readonly whole: boolean;
-  /** What happens after the last byte. */
   readonly ending: 'end' | 'reset' | 'silence';
 }
 
-/** A whole answer or the start of one, as bytes on the wire. */
+/** A complete or truncated answer, as bytes on the wire. */
 export const wireAnswers: fc.Arbitrary<WireAnswer> = fc
   .record({
     status,
@@ -152,7 +151,7 @@ export const wireAnswers: fc.Arbitrary<WireAnswer> = fc
     return { bytes, status: answer.status, body: answer.body, whole, ending: answer.ending };
   });
 
-/** Bytes that may or may not begin like HTTP. */
+/** Bytes that may or may not start like HTTP. */
 export const garbage: fc.Arbitrary<Buffer> = fc.oneof(
   fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)),
   fc

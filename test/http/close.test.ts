@@ -4,7 +4,7 @@ afterEach(closeAll);
 
 const running = { entity: { id: 't', status: 'running' }, result: {} };
 
-it('close waits for requests under way, bodies included', async () => {
+it('close waits for requests in flight, including their bodies', async () => {
   const { baseUrl } = await serve((response, { url }) => {
     if (url.endsWith('/get')) {
       response.write('half ');
@@ -20,7 +20,7 @@ it('close waits for requests under way, bodies included', async () => {
   expect(await text).toBe('half rest');
 });
 
-it('close does not wait for the connection of a request that was aborted', async () => {
+it('close does not wait for the connection of an aborted request', async () => {
   const baseUrl = (await serveTcp(() => undefined)).replace('http:', 'https:');
   // Longer than a test may take.
   const api = connectTo(baseUrl, { connectMs: 3_600_000 });

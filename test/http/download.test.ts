@@ -6,14 +6,14 @@ afterEach(closeAll);
 
 const ticket = { connector: 'c' };
 
-/** Fails as the request does, or as the stream. */
+/** Fails if either the request or the stream fails. */
 const fetched = async (asking: Promise<{ body: Readable }>) => readAll((await asking).body);
 
 const serving = (content: string, type = 'application/json') =>
   serve((response) => response.writeHead(200, { 'content-type': type }).end(content));
 
 describe('download', () => {
-  it('streams the bytes as they are and tells their number', async () => {
+  it('streams the bytes unchanged and returns the content length', async () => {
     const bytes = randomBytes(5_000_000);
     const { baseUrl } = await serve((response) =>
       response.writeHead(200, { 'content-length': bytes.length }).end(bytes),
@@ -23,7 +23,7 @@ describe('download', () => {
     expect((await readAll(body)).equals(bytes)).toBe(true);
   });
 
-  it('takes an answer without a content length', async () => {
+  it('accepts an answer without a content length', async () => {
     const { baseUrl } = await serve((response) => {
       response.write('ab');
       response.end('c');
@@ -38,7 +38,7 @@ describe('download', () => {
     ['application/json; charset=utf-8', 200],
     ['application/problem+json', 404],
     ['text/plain', 404],
-  ])('fails with the document’s error in a body of type %s at HTTP %i', async (type, status) => {
+  ])('fails with the documented error in a body of type %s at HTTP %i', async (type, status) => {
     const { baseUrl } = await serve((response) => {
       const error = { code: 'DOWNLOAD_EXPIRED', message: 'The download of this converted file has expired.' };
       response.writeHead(status, { 'content-type': type }).end(JSON.stringify({ result: { error } }));
@@ -62,12 +62,12 @@ describe('download', () => {
     ['a JSON file longer than any error', JSON.stringify({ blocks: Array(40_000).fill('word') }), 'application/json'],
     ['JSON that is none', '{"result": {"error": ', 'application/json'],
     ['HTML', '<table>', 'text/html'],
-  ])('takes %s for the converted file', async (_what, content, type) => {
+  ])('accepts %s as the converted file', async (_what, content, type) => {
     const { body } = await connectTo((await serving(content, type)).baseUrl).download({ ticket });
     expect((await readAll(body)).toString()).toBe(content);
   });
 
-  it('takes a body of the announced size for the file, even if it looks like an error, but not for one of another format', async () => {
+  it('accepts a body of the announced size even if it looks like an error, unless it has the wrong format', async () => {
     const content = JSON.stringify({ code: 'NOT_FOUND', message: 'The API endpoint does not exist.' });
     const { baseUrl } = await serving(content);
     const sized = { ...ticket, size: content.length };
@@ -82,7 +82,7 @@ describe('download', () => {
     expect(failure.code).toBe('NOT_FOUND');
   });
 
-  it('takes JSON with a code of its own for a result in JSON', async () => {
+  it('accepts JSON with a code of its own as a JSON result', async () => {
     const content = JSON.stringify({ code: 'ORDER_SHIPPED', message: 'It is on its way.' });
     const { baseUrl } = await serving(content);
     const { body } = await connectTo(baseUrl).download({ ticket, output: 'json' });
@@ -96,13 +96,13 @@ describe('download', () => {
     ['application/octet-stream', 'txt'],
     ['text/plain', 'json'],
     ['application/json', 'json'],
-  ])('takes an answer of the document’s shape, of type %s, for no result in %s', async (type, output) => {
+  ])('rejects an error in the documented shape, of type %s, as a result in %s', async (type, output) => {
     const error = { code: 'BUSY_NOW', message: 'Ask later.' };
     const { baseUrl } = await serving(JSON.stringify({ result: { output: {}, error, warning: {} } }), type);
     expect((await failureOf(fetched(connectTo(baseUrl).download({ ticket, output })))).code).toBe('BUSY_NOW');
   });
 
-  it('takes a gateway’s JSON for no text, unless the service has told its size', async () => {
+  it("rejects a gateway's JSON as text, unless its size was announced", async () => {
     const content = JSON.stringify({ message: 'Service Unavailable', status: 503 });
     const { baseUrl } = await serving(content);
     const failure = await failureOf(fetched(connectTo(baseUrl).download({ ticket, output: 'csv' })));
@@ -115,7 +115,7 @@ describe('download', () => {
   it.each([
     ['a content encoding, because the bytes would not be the file’s', 200, { 'content-encoding': 'gzip' }],
     ['a success other than 200', 206, {}],
-  ])('refuses %s', async (_what, status, headers) => {
+  ])('rejects %s', async (_what, status, headers) => {
     const { baseUrl } = await serve((response) => response.writeHead(status, headers).end('x'));
     expect((await failureOf(connectTo(baseUrl).download({ ticket }))).code).toBe('UNREADABLE_RESPONSE');
   });
@@ -124,7 +124,7 @@ describe('download', () => {
     ['in the stream when the connection breaks in the middle', 0],
     ['also for whoever reads the stream later', 100],
   ])('fails %s', async (_when, laterMs) => {
-    // The connection ends behind three of ten bytes.
+    // The connection closes after three of ten bytes.
     const baseUrl = await serveTcp((socket) =>
       socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nabc')),
     );
@@ -137,13 +137,13 @@ describe('download', () => {
     });
   });
 
-  it('fails in the stream when no chunk comes for bodyMs', async () => {
+  it('fails in the stream if no chunk comes for bodyMs', async () => {
     const { baseUrl } = await serve((response) => response.writeHead(200, { 'content-length': 10 }).write('abc'));
     const { body } = await connectTo(baseUrl, { bodyMs: 100 }).download({ ticket });
     expect(await failureOf(readAll(body))).toMatchObject({ code: 'REQUEST_TIMEOUT' });
   });
 
-  it('makes the service wait while nobody reads, so that memory stays flat', async () => {
+  it('applies backpressure to the service while nobody reads, so that memory stays flat', async () => {
     let sentBytes = 0;
     const baseUrl = await serveRaw((request, response) => {
       request.resume();
@@ -193,7 +193,7 @@ describe('download', () => {
   );
 });
 
-it('downloadUrl answers the ticket', async () => {
+it('downloadUrl returns the ticket', async () => {
   const { baseUrl } = await serve((response) =>
     sendJson(response, {
       result: {

@@ -13,7 +13,7 @@ describe('an error of the request is thrown', () => {
     ['at the top as error', { error }],
     ['at the top as code and message', error],
     ['at the top as error with only a code', { error: error.code }],
-  ])('when it stands %s, whatever the HTTP status', async (_where, body) => {
+  ])('when it is %s, whatever the HTTP status', async (_where, body) => {
     for (const status of [200, 404, 500]) {
       const { baseUrl } = await serve((response) => sendJson(response, body, status));
       const failure = await failureOf(connectTo(baseUrl).downloadUrl({ connector: 'c' }));
@@ -21,13 +21,13 @@ describe('an error of the request is thrown', () => {
     }
   });
 
-  it('with a code of our own when the service gives none', async () => {
+  it('with a code of our own if the service gives none', async () => {
     const { baseUrl } = await serve((response) => sendJson(response, { result: { error: { message: 'Broken.' } } }));
     const failure = await failureOf(connectTo(baseUrl).downloadUrl({ connector: 'c' }));
     expect(failure).toMatchObject({ code: 'UNNAMED_ERROR', message: expect.stringContaining('Broken.') as string });
   });
 
-  it('says what failed, where, and what the service said', async () => {
+  it('with the endpoint, the code and the message of the service', async () => {
     const { baseUrl } = await serve((response) => sendJson(response, { result: { error } }, 404));
     expect((await failureOf(connectTo(baseUrl).downloadUrl({ connector: 'c' }))).message).toBe(
       'v1/download/url: the service answered NO_CONNECTOR_DEPENDENT_TASK (HTTP 404): The connector does not belong to any other task.',
@@ -35,7 +35,7 @@ describe('an error of the request is thrown', () => {
   });
 });
 
-it('a page of a proxy that limits uploads is told as that, with what to do', async () => {
+it("a proxy's page about its upload limit is reported as such, with advice", async () => {
   const { baseUrl } = await serve((response) => {
     response.writeHead(413, { 'content-type': 'text/html' }).end('<h1>413 Request Entity Too Large</h1>');
   });
@@ -50,7 +50,7 @@ it.each([
   ['null', null],
   ['an empty list', []],
   ['empty texts', { code: '', message: '' }],
-])('no error is written as %s', async (_how, none) => {
+])('reads %s as no error', async (_how, none) => {
   const { baseUrl } = await serve((response) =>
     sendJson(response, {
       result: { output: { entity: { status: 'completed' }, result: { ...converted, error: none } }, error: none },
@@ -61,7 +61,7 @@ it.each([
   expect(snapshot.error).toBeUndefined();
 });
 
-it('a monitored task has its own error in the snapshot; asking about it did not fail', async () => {
+it('the error of a polled task is returned in the snapshot, since the request itself succeeded', async () => {
   const { baseUrl } = await serve((response) =>
     sendJson(response, {
       result: { output: { entity: { id: 't', status: 'completed' }, result: { output: {}, error } }, error: {} },

@@ -4,7 +4,7 @@ import { closeAll, failureOf, serve } from './loopback';
 
 afterEach(closeAll);
 
-/** undici as it is when it puts a request back in line: the same request starts on a second connection. */
+/** Simulates undici requeueing a request: the same request starts on a second connection. */
 class RedispatchingAgent extends Agent {
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
     return super.dispatch(options, {
@@ -26,7 +26,7 @@ function bound(handler: Dispatcher.DispatchHandler): Dispatcher.DispatchHandler 
   } as Dispatcher.DispatchHandler;
 }
 
-it('a request that undici would send a second time is given up, as one that may have been executed', async () => {
+it('a request that undici would send twice is aborted, and may have been executed', async () => {
   const { baseUrl, seen } = await serve((response) => response.end('twice'));
   const agent = new RedispatchingAgent();
   const error = await failureOf(

@@ -5,7 +5,7 @@ afterEach(closeAll);
 
 const running = { entity: { id: 't', status: 'running' }, result: {} };
 
-/** Counts connections, and lets a test do as it likes with the request of each number. */
+/** Counts connections, and lets the test handle each request by its number. */
 async function serveCounting(onRequest: (number: number, answer: () => void, socket: Socket) => void) {
   const connections = new Set<Socket>();
   let requests = 0;
@@ -20,7 +20,7 @@ async function serveCounting(onRequest: (number: number, answer: () => void, soc
   return { baseUrl, connections, count: () => requests };
 }
 
-it('requests that follow each other share connections', async () => {
+it('consecutive requests share connections', async () => {
   const { baseUrl, connections } = await serveCounting((_number, answer) => answer());
   const api = connectTo(baseUrl);
   for (let number = 0; number < 10; number += 1) await api.convertFile({ connector: 'c', output: 'pdf' });
@@ -28,7 +28,7 @@ it('requests that follow each other share connections', async () => {
   expect(connections.size).toBeLessThanOrEqual(2);
 });
 
-it('a connection that the service closed between two requests is not used again, and the request runs once', async () => {
+it('a connection that the service closed between two requests is not reused, and the request runs once', async () => {
   const { baseUrl, connections, count } = await serveCounting((_number, answer) => answer());
   const api = connectTo(baseUrl);
   await api.convertFile({ connector: 'c', output: 'pdf' });
@@ -38,17 +38,17 @@ it('a connection that the service closed between two requests is not used again,
   expect({ requests: count(), connections: connections.size }).toEqual({ requests: 2, connections: 2 });
 });
 
-it('a connection that was closed while this process was busy is noticed before a byte is written', async () => {
+it('a connection that closed while this process was busy is detected before a byte is written', async () => {
   const { baseUrl, connections, count } = await serveCounting((_number, answer) => answer());
   const api = connectTo(baseUrl);
   await api.convertFile({ connector: 'c', output: 'pdf' });
   for (const socket of connections) socket.destroy();
-  // The close is on its way, but this process has not looked yet.
+  // The close has arrived, but the event loop has not run since.
   await api.convertFile({ connector: 'c', output: 'pdf' });
   expect({ requests: count(), connections: connections.size }).toEqual({ requests: 2, connections: 2 });
 });
 
-it('a request that reached a kept-alive connection before it closed may have run, and is not sent again', async () => {
+it('a request that reached a kept-alive connection before it closed may have been executed, and is not repeated', async () => {
   const { baseUrl, count } = await serveCounting((number, answer, socket) => {
     if (number === 1) answer();
     else socket.destroy();
@@ -61,7 +61,7 @@ it('a request that reached a kept-alive connection before it closed may have run
   expect(count()).toBe(2);
 });
 
-it('requests at one time use connections of their own, so that none fails with another', async () => {
+it('concurrent requests use separate connections, so that none fails because of another', async () => {
   const { baseUrl, connections } = await serveCounting((number, answer, socket) => {
     if (number === 2) socket.destroy();
     else setTimeout(answer, 100);

@@ -9,7 +9,7 @@ export { buffer as readAll } from 'node:stream/consumers';
 export const token = 'tok_5f0e-secret-of-the-app';
 export const appId = '7d0b6f0e-3c0a-4f6a-9a4e-1d1f5b1c2a3b';
 
-/** A request as it reached a test server, body included. */
+/** A request as it reached a test server, including its body. */
 export interface SeenRequest {
   readonly method: string;
   readonly url: string;
@@ -19,12 +19,12 @@ export interface SeenRequest {
 
 const cleanups: (() => Promise<void> | void)[] = [];
 
-/** To be called in `afterEach`. */
+/** Must be called in `afterEach`. */
 export async function closeAll(): Promise<void> {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 }
 
-/** An HTTP server on a port of its own that answers after the whole request has come. */
+/** Starts an HTTP server that answers after the whole request has arrived. */
 export async function serve(
   answer: (response: ServerResponse, request: SeenRequest) => void,
 ): Promise<{ baseUrl: string; seen: SeenRequest[] }> {
@@ -42,7 +42,7 @@ export async function serve(
   return { baseUrl, seen };
 }
 
-/** An HTTP server that is handed requests before their bodies. */
+/** Starts an HTTP server whose handler gets each request before its body. */
 export async function serveRaw(
   handle: (request: IncomingMessage, response: ServerResponse) => void,
   configure?: (server: Server) => void,
@@ -57,7 +57,6 @@ export async function serveRaw(
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** A TCP server that speaks whatever the test wants. */
 export async function serveTcp(handle: (socket: net.Socket) => void): Promise<string> {
   const sockets = new Set<net.Socket>();
   const server = net.createServer((socket) => {
@@ -88,7 +87,7 @@ export function sendJson(
   response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
 }
 
-/** The error a call fails with; a call that succeeds fails the test. */
+/** The error that a call fails with. A call that succeeds fails the test. */
 export async function failureOf(call: Promise<unknown>): Promise<ConversionApiError> {
   const outcome = await call.then(
     (value) => new Error(`succeeded with ${JSON.stringify(value)}`),
@@ -105,7 +104,7 @@ interface Form {
   readonly fileBytes: Buffer | undefined;
 }
 
-/** What a request's multipart body holds. */
+/** Parses the multipart body of a request. */
 export async function readForm(request: SeenRequest | undefined): Promise<Form> {
   if (!request) throw new Error('no request came');
   const form = await parseForm(request.body, request.headers['content-type'] ?? '');
@@ -120,6 +119,5 @@ export async function readForm(request: SeenRequest | undefined): Promise<Form> 
   };
 }
 
-/** Resolves when a connection is gone, however it went. */
 export const closing = (socket: net.Socket): Promise<void> =>
   new Promise((resolve) => socket.once('close', () => resolve()));

@@ -3,7 +3,7 @@ import { freePort } from '../../packages/cli/src/dev-server';
 
 afterEach(closeAll);
 
-/** What the submit fails with, how, and where the failing server is. */
+/** Expected code, title, and the failing server. */
 type Row = [code: string, title: string, baseUrl: () => Promise<string>];
 
 const nothingRan: Row[] = [
@@ -101,14 +101,14 @@ describe('a submit that failed', () => {
     expect(error.message).toMatch(/^v1\/convert\/file: ./);
   });
 
-  it('was sent once, and once only, when the connection broke', async () => {
+  it('was sent exactly once when the connection broke', async () => {
     const { baseUrl, seen } = await serve((response) => response.socket?.resetAndDestroy());
     await failureOf(connectTo(baseUrl).convertFile({ connector: 'c', output: 'pdf' }));
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect(seen).toHaveLength(1);
   });
 
-  it('ran nothing when the signal was aborted beforehand', async () => {
+  it('did not run if the signal was aborted beforehand', async () => {
     const { baseUrl, seen } = await serve((response) => sendJson(response, {}));
     const error = await failureOf(
       connectTo(baseUrl).convertFile({ connector: 'c', output: 'pdf', signal: AbortSignal.abort(new Error('stop')) }),
@@ -117,7 +117,7 @@ describe('a submit that failed', () => {
     expect(seen).toHaveLength(0);
   });
 
-  it('ran nothing when the signal was aborted while the connection was being made, and says so at once', async () => {
+  it('did not run if the signal was aborted during the connection setup, and fails at once', async () => {
     const baseUrl = (await serveTcp(() => undefined)).replace('http:', 'https:');
     const signal = AbortSignal.timeout(100);
     // Longer than a test may take.
@@ -126,7 +126,7 @@ describe('a submit that failed', () => {
     expect(error).toMatchObject({ code: 'REQUEST_ABORTED', mayHaveExecuted: false });
   });
 
-  it('may have run when the signal was aborted under way', async () => {
+  it('may have run if the signal was aborted in flight', async () => {
     const { baseUrl, seen } = await serve(() => undefined);
     const error = await failureOf(
       connectTo(baseUrl).convertFile({ connector: 'c', output: 'pdf', signal: AbortSignal.timeout(300) }),
@@ -153,7 +153,7 @@ async function serving(answer: Parameters<typeof serve>[0]): Promise<string> {
   return (await serve(answer)).baseUrl;
 }
 
-/** Writes a fixed answer to whatever comes and closes the connection. */
+/** Writes a fixed answer to any request and closes the connection. */
 function answering(text: string): Promise<string> {
   return serveTcp((socket) => socket.once('data', () => socket.end(text)));
 }

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { closeAll, connectTo, failureOf, sendJson, serve, serveTcp } from './loopback';
 
-/** Answers at the edge of the document, one by one; `property.slow.test.ts` looks for more of them. */
+/** Hand-picked answers at the edge of the document; `property.slow.test.ts` generates more. */
 
 afterEach(closeAll);
 
@@ -23,7 +23,7 @@ const completed = JSON.stringify({
   },
 });
 
-it('a header that stands twice counts with its first value', async () => {
+it('a repeated header counts with its first value', async () => {
   const head = ['HTTP/1.1 429 Slow', 'retry-after: 7', 'retry-after: 9', 'content-type: a/b', 'content-type: c/d'];
   const failure = await failureOf(connectTo(await wire(head, 'no')).taskResponse({ connector: 't' }));
   expect(failure).toMatchObject({ code: 'TOO_MANY_REQUESTS', httpStatus: 429, retryAfterSeconds: 7 });
@@ -32,24 +32,24 @@ it('a header that stands twice counts with its first value', async () => {
 
 describe('JSON', () => {
   it.each(['text/html', 'text/plain; charset=latin1', 'application/octet-stream', 'not a type'])(
-    'is read although it calls itself %s',
+    'is parsed even with content type %s',
     async (type) => {
       const api = connectTo(await wire(['HTTP/1.1 200 OK', `content-type: ${type}`], completed));
       expect(await api.taskResponse({ connector: 't' })).toMatchObject({ outputStatus: 'successful' });
     },
   );
 
-  it('is read without a content type', async () => {
+  it('is parsed without a content type', async () => {
     const api = connectTo(await wire(['HTTP/1.1 200 OK'], completed));
     expect(await api.taskResponse({ connector: 't' })).toMatchObject({ outputStatus: 'successful' });
   });
 
-  it('is read behind a byte order mark', async () => {
+  it('is parsed after a byte order mark', async () => {
     const api = connectTo(await wire(['HTTP/1.1 200 OK'], `\ufeff${completed}`));
     expect(await api.taskResponse({ connector: 't' })).toMatchObject({ outputStatus: 'successful' });
   });
 
-  it('is asked for as it is, and an encoding of it is named in the failure', async () => {
+  it('is requested unencoded, and the error names an encoding that came anyway', async () => {
     const { baseUrl, seen } = await serve((response) =>
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(completed)),
     );
@@ -82,14 +82,14 @@ describe('an answer to convertFile', () => {
     expect(snapshot.taskId).toBeUndefined();
   });
 
-  it('whose HTTP status is another success is read like a 200', async () => {
+  it('with any HTTP success status is read like a 200', async () => {
     const { baseUrl } = await serve((response) =>
       sendJson(response, { entity: { id: 't', status: 'running' }, result: {} }, 202),
     );
     expect(await connectTo(baseUrl).convertFile({ connector: 'c', output: 'pdf' })).toMatchObject({ connector: 't' });
   });
 
-  it('that lacks its connector is reported with the HTTP status it came with', async () => {
+  it('without a connector is reported with its HTTP status', async () => {
     const { baseUrl } = await serve((response) => sendJson(response, { entity: {}, result: {} }, 201));
     const failure = await failureOf(connectTo(baseUrl).convertFile({ connector: 'c', output: 'pdf' }));
     expect(failure).toMatchObject({ code: 'UNREADABLE_RESPONSE', httpStatus: 201, mayHaveExecuted: true });

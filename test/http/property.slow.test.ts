@@ -7,21 +7,21 @@ import { ConversionApiError } from '../../src/http/errors';
 import { garbage, wireAnswers, type WireAnswer } from './arbitrary-answers';
 import { closeAll, connectTo, readAll, serveTcp } from './loopback';
 
-/** Whatever a server sends, a call ends in time with a typed result or with a typed error. */
+/** Whatever a server sends, a call ends in time with a typed result or a typed error. */
 
 afterEach(closeAll);
 
-/** No answer is expected to come before them: who is cut off by one is told a typed error as well. */
+/** Short, since a timeout must end in a typed error too. */
 const timeouts = { connectMs: 2_000, headersMs: 40, bodyMs: 40, stallMs: 40 };
-/** `PROPERTY_RUNS=2000` looks longer. */
+/** `PROPERTY_RUNS=2000` searches longer. */
 const runs = Number(process.env['PROPERTY_RUNS'] ?? 25);
 
-/** Far above every time-out: only a hang reaches it. */
+/** Far above every timeout, so that only a hang reaches it. */
 const hangMs = 30_000;
 
 type UploadReceipt = Awaited<ReturnType<ConversionApi['uploadFile']>>;
 
-/** The results as `conversion-api.ts` promises them, key for key; strict, so that nothing of the answer slips through unseen. */
+/** The results as `conversion-api.ts` documents them, key by key. Strict, so that no other part of the answer gets through. */
 const texts = z.record(z.string(), z.string());
 const results = {
   upload: z.strictObject({
@@ -70,7 +70,7 @@ async function* oneByte(): AsyncGenerator<Uint8Array> {
   yield await Promise.resolve(Buffer.from('x'));
 }
 
-/** A server that answers every request with what `play` was given last. */
+/** A server that answers every request with the latest argument of `play`. */
 async function startPlayer(): Promise<{ baseUrl: string; play: (next: Pick<WireAnswer, 'bytes' | 'ending'>) => void }> {
   let current: Pick<WireAnswer, 'bytes' | 'ending'> = { bytes: Buffer.alloc(0), ending: 'end' };
   const baseUrl = await serveTcp((socket) => {
@@ -83,7 +83,7 @@ async function startPlayer(): Promise<{ baseUrl: string; play: (next: Pick<WireA
   return { baseUrl, play: (next) => (current = next) };
 }
 
-/** The typed error, or undefined for a typed result; anything else fails the test. */
+/** The typed error, or undefined for a typed result. Anything else fails the test. */
 async function outcomeOf(api: ConversionApi, name: string): Promise<ConversionApiError | undefined> {
   const call = calls[name];
   if (!call) throw new Error(`no call ${name}`);
@@ -107,7 +107,7 @@ async function outcomeOf(api: ConversionApi, name: string): Promise<ConversionAp
   }
 }
 
-/** By a client that has seen no answer before: another would wait as long as an earlier RETRY-AFTER says. */
+/** Uses a new client: an old one might still be waiting for an earlier RETRY-AFTER. */
 async function outcomeOfNew(baseUrl: string, name: string): Promise<ConversionApiError | undefined> {
   const api = connectTo(baseUrl, timeouts);
   try {
@@ -121,7 +121,7 @@ const proofs = Object.entries(errorCodes)
   .filter(([, row]) => row.provesNothingRan)
   .map(([code]) => code);
 
-/** Whether an answer holds anything that might settle that nothing ran: a listed code, a completed task, any error below 500. */
+/** Whether an answer may prove that nothing ran: by a listed code, a completed task, or any error below 500. */
 function maySettle({ status, body }: WireAnswer): boolean {
   const text = body.toString('utf8');
   if (status < 200 || status === 429 || text.includes('completed')) return true;
@@ -129,7 +129,7 @@ function maySettle({ status, body }: WireAnswer): boolean {
 }
 
 describe.each(Object.keys(calls))('%s', (name) => {
-  it('ends with a typed result or a typed error, whatever answer comes and wherever it is cut', async () => {
+  it('ends with a typed result or a typed error, whatever the answer and wherever it is cut', async () => {
     const { baseUrl, play } = await startPlayer();
     await fc.assert(
       fc.asyncProperty(wireAnswers, async (answer) => {
@@ -139,14 +139,14 @@ describe.each(Object.keys(calls))('%s', (name) => {
         if (answer.whole && answer.status >= 200 && error.httpStatus !== undefined) {
           expect(error.httpStatus).toBe(answer.status);
         }
-        // A request that was sent is open unless the answer settles it; a redirect of a download may meet a closed port.
+        // A request that was sent may have been executed unless the answer rules it out. A redirected download may reach a closed port.
         if (name !== 'download' && !maySettle(answer)) expect(error.mayHaveExecuted).toBe(true);
       }),
       { numRuns: runs },
     );
   });
 
-  it('takes bytes that are not HTTP for a typed error', async () => {
+  it('turns bytes that are not HTTP into a typed error', async () => {
     const { baseUrl, play } = await startPlayer();
     await fc.assert(
       fc.asyncProperty(garbage, async (bytes) => {

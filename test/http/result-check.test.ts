@@ -3,9 +3,9 @@ import { problemOfEnd, problemOfResult } from '../../src/http/result-check';
 const problem = (start: string, output?: string, contentType?: string, isSized = false) =>
   problemOfResult({ start: Buffer.from(start, 'latin1'), contentType, output, isSized });
 
-/** How a zip begins. */
+/** The beginning of a zip file. */
 const entry = (name: string) => `PK\x03\x04${'\0'.repeat(26)}${name}`;
-/** How it ends. */
+/** The end of a zip file. */
 const directory = (...names: string[]) =>
   names.map((name) => `PK\x01\x02${'\0'.repeat(42)}${name}`).join('') + `PK\x05\x06${'\0'.repeat(18)}`;
 
@@ -29,7 +29,7 @@ it.each([
   ['OggS\0', 'opus'],
   ['{\\rtf1', 'rtf'],
   ['MM\0+', 'tiff'],
-  // Several pages, each a picture.
+  // Several pages, each an image.
   [entry('page-1.png'), 'png'],
   [entry('mimetype'), 'epub'],
   [entry('[Content_Types].xml'), 'xlsx'],
@@ -75,7 +75,7 @@ it.each([
   ['\x89PNG\r\n', 'mov', undefined, 'does not begin like a mov file'],
   ['RIFF1234WAVEfmt ', 'webp', undefined, 'does not begin like a webp file'],
   ['{"error":{"code":"BUSY"}}', 'mp3', 'application/json', 'does not begin like a mp3 file'],
-  // Nobody asked for a password.
+  // No password was asked for, so this is not an encrypted docx.
   ['\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1', 'docx', undefined, 'does not begin like a docx file'],
   [entry('[Content_Types].xml'), 'pdf', undefined, 'does not begin like a pdf file'],
   [entry('word/document.xml'), 'png', undefined, 'does not begin like a png file'],
@@ -93,7 +93,7 @@ it.each([
   [entry('[Content_Types].xml'), 'md-gfm', undefined, 'no text'],
   ['', 'txt', undefined, 'empty'],
   ['', undefined, undefined, 'empty'],
-])('%j is no result in %s', (start, output, contentType, reason) => {
+])('%j is not a result in %s', (start, output, contentType, reason) => {
   expect(problem(start, output, contentType)).toContain(reason);
 });
 
@@ -119,29 +119,29 @@ describe('the end of a body', () => {
     ['\xff\xd8\xff', '\xff\xd9', { output: 'jpg' }],
     ['{"a":', '1}\n', { output: 'json' }],
     ['[{"a":1}', ']', { output: 'json' }],
-    // Line by line.
+    // One value per line.
     ['[1]', '\n{"a": 1}', { output: 'json' }],
     ['"', 'text"', { output: 'json' }],
     ['{\0"\0', '}\0', { output: 'json' }],
     ['RIFF\x08\0\0\0WEBP', 'VP8 ', { output: 'webp' }],
-    // Written to a pipe.
+    // Written to a pipe, so the length is unknown.
     ['RIFF\xff\xff\xff\xffWAVE', 'data', { output: 'wav' }],
     [`BM\x10\0\0\0${'\0'.repeat(8)}`, '\0\0', { output: 'bmp' }],
     ['GIF89a', '\0;', { output: 'gif' }],
     ['{\\rtf1', '}}\r\n\0', { output: 'rtf' }],
     ['<?xml version="1.0"?><a>', '</a>\n<!-- its end -->\n', { output: 'xml' }],
     ['<?xml version="1.0"?><a>', 'cut', { output: 'xml', isSized: true }],
-    // HTML leaves its end to whoever reads it.
+    // HTML may omit its closing tags.
     ['<!doctype html>', 'to its end', { output: 'html' }],
     [`${entry('mimetype')}application/vnd.oasis.opendocument.text-template`, directory('mimetype'), { output: 'odt' }],
-  ])('%j ... %j is taken', (start, end, expected) => expect(told(start, end, expected)).toBeUndefined());
+  ])('%j ... %j is accepted', (start, end, expected) => expect(told(start, end, expected)).toBeUndefined());
 
   it.each([
     ['RIFF\x09\0\0\0WEBP', 'VP8 ', { output: 'webp' }, 'the end of the webp file is missing'],
     ['RIFF\x09\0\0\0WAVE', 'data', { output: 'wav' }, 'the end of the wav file'],
     [`BM\x20\0\0\0${'\0'.repeat(8)}`, '\0\0', { output: 'bmp' }, 'the end of the bmp file'],
     ['GIF89a', 'cut', { output: 'gif' }, 'the end of the gif file'],
-    // What parts of it end with.
+    // Ends like an element of the list.
     ['[{"a":1},', '\n  {"a":2}', { output: 'json' }, 'the end of the json file'],
     ['\xff\xd8\xff', `\xff\xd9${'cut'.repeat(500)}`, { output: 'jpg' }, 'the end of the jpg file'],
     ['%PDF-1.7', `%%EOF${'cut'.repeat(500)}`, {}, 'the end of the pdf file'],
@@ -162,5 +162,5 @@ describe('the end of a body', () => {
     [entry('a.xml'), 'cut', { output: 'docx' }, 'the end of the docx file is missing'],
     [entry('a.xml'), directory('xl/workbook.xml'), { output: 'docx' }, 'no docx file: it holds xl/workbook'],
     [entry('a.xml'), directory('word/document.xml'), { output: 'xlsx', isSized: true }, 'no xlsx file'],
-  ])('%j ... %j is none', (start, end, expected, reason) => expect(told(start, end, expected)).toContain(reason));
+  ])('%j ... %j is rejected', (start, end, expected, reason) => expect(told(start, end, expected)).toContain(reason));
 });

@@ -12,19 +12,19 @@ describe('parseRetryAfter', () => {
     [' 17 ', 17],
     ['86400', 86400],
     ['0.2', 1],
-  ])('takes %j for a number of seconds, never rounded down', (header, seconds) => {
+  ])('reads %j as a number of seconds, never rounded down', (header, seconds) => {
     expect(parseRetryAfter(header, now)).toBe(seconds);
   });
 
   it.each(['Sun, 01 Mar 2026 12:01:30 GMT', 'Sunday, 01-Mar-26 12:01:30 GMT', 'Sun Mar  1 12:01:30 2026'])(
-    'takes %j for the time until then, rounded up',
+    'reads %j as the time until then, rounded up',
     (header) => expect(parseRetryAfter(header, now + 500)).toBe(90),
   );
 
   it('asks for no wait when the date has passed', () =>
     expect(parseRetryAfter('Sun, 01 Mar 2026 11:59:00 GMT', now)).toBe(0));
 
-  it.each(['99999999999', '2678401', 'Sun, 01 Mar 2099 12:00:00 GMT'])('takes %j for 31 days, no more', (header) => {
+  it.each(['99999999999', '2678401', 'Sun, 01 Mar 2099 12:00:00 GMT'])('limits %j to 31 days', (header) => {
     expect(parseRetryAfter(header, now)).toBe(31 * 86_400);
   });
 
@@ -35,7 +35,7 @@ describe('parseRetryAfter', () => {
 });
 
 it.each([408, 500, 502, 503, 504])(
-  'a %d carries the RETRY-AFTER of its answer, whoever has made it',
+  'a %d carries the RETRY-AFTER of its answer, even from a gateway',
   async (status) => {
     const { baseUrl } = await serve((response) => sendJson(response, 'Bad gateway', status, { 'retry-after': '3' }));
     const error = await failureOf(connectTo(baseUrl).taskResponse({ connector: 'c' }));
@@ -43,7 +43,7 @@ it.each([408, 500, 502, 503, 504])(
   },
 );
 
-it('a 503 holds the other requests of its class back too, as long as it orders', async () => {
+it('a RETRY-AFTER with a 503 holds back the other requests of its class too', async () => {
   const { baseUrl, seen } = await serve((response) => sendJson(response, 'Away', 503, { 'retry-after': '3' }));
   const api = connectTo(baseUrl);
   await failureOf(api.taskResponse({ connector: 'c' }));
@@ -52,7 +52,7 @@ it('a 503 holds the other requests of its class back too, as long as it orders',
   expect(seen).toHaveLength(1);
 });
 
-it('a refusal at the rate limit carries it, whatever its status', async () => {
+it('a rate-limit refusal carries RETRY-AFTER, whatever its status', async () => {
   const error = { code: 'TOO_MANY_REQUESTS', message: 'Rate limit exceeded; retry after 3 seconds.' };
   const { baseUrl } = await serve((response) => sendJson(response, { result: { error } }, 400, { 'retry-after': '3' }));
   const failure = await failureOf(connectTo(baseUrl).taskResponse({ connector: 'c' }));
@@ -65,7 +65,7 @@ describe('FREE_APP_LIMITED', () => {
     ['Try again after 1 hour', 3600],
     ['Please wait 0.5 Hours.', 1800],
     ['24hours', 24 * 3600],
-  ])('takes the hours out of %j', (message, seconds) => expect(parseHours(message)).toBe(seconds));
+  ])('reads the hours from %j', (message, seconds) => expect(parseHours(message)).toBe(seconds));
 
   it.each(['', 'Try again tomorrow.', 'retry in 0 hours', 'retry in -3 hours', 'retry in 9999 hours', '3 minutes'])(
     'finds no hours in %j',
@@ -79,7 +79,7 @@ describe('FREE_APP_LIMITED', () => {
     });
   const submit = { connector: 'c', output: 'pdf' };
 
-  it('without RETRY-AFTER waits for the hours of its message, and so does every other request of its class', async () => {
+  it('without RETRY-AFTER waits for the hours in its message, and so do all other requests of its class', async () => {
     const { baseUrl, seen } = await refuse({ 'x-ratelimit-remaining': '5', 'x-ratelimit-reset': '3' });
     const api = connectTo(baseUrl);
     expect(await failureOf(api.convertFile(submit))).toMatchObject({ retryAfterSeconds: 10_800 });
@@ -89,7 +89,7 @@ describe('FREE_APP_LIMITED', () => {
     expect(seen).toHaveLength(1);
   });
 
-  it('with RETRY-AFTER waits for that', async () => {
+  it('waits for RETRY-AFTER if there is one', async () => {
     const { baseUrl } = await refuse({ 'retry-after': '60' });
     expect(await failureOf(connectTo(baseUrl).convertFile(submit))).toMatchObject({ retryAfterSeconds: 60 });
   });

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { closeAll, connectTo, readAll, sendJson, serve, serveRaw } from './loopback';
 
-/** Who reads slowly is waited for: longer than whoever gives nothing. */
+/** A slow reader gets more time than a silent peer. */
 
 afterEach(closeAll);
 
@@ -19,12 +19,12 @@ it('an upload does not fail while the service reads slowly', async () => {
     request.on('end', () => sendJson(response, receipt));
   });
   const startedAt = Date.now();
-  // What the kernel still holds for the slow reader counts as waiting for the answer, not as a stall.
+  // Bytes that the kernel still buffers for the slow reader count as waiting for the answer, not as a stall.
   await connectTo(slow, { stallMs: 2_000, headersMs: 20_000 }).uploadFile({ file });
   expect(Date.now() - startedAt).toBeGreaterThan(2_000);
 });
 
-it('an upload waits for a service that stops reading for longer than headersMs, but shorter than stallMs', async () => {
+it('an upload waits for a service that stops reading for longer than headersMs but shorter than stallMs', async () => {
   const baseUrl = await serveRaw((request, response) => {
     request.once('data', () => {
       request.pause();
@@ -37,7 +37,7 @@ it('an upload waits for a service that stops reading for longer than headersMs, 
   });
 });
 
-it('a download does not time out while the reader is the slow one', async () => {
+it('a download does not time out because its reader is slow', async () => {
   const bytes = Buffer.alloc(8_000_000);
   const { baseUrl } = await serve((response) => response.end(bytes));
   const { body } = await connectTo(baseUrl, { bodyMs: 1_000 }).download({ ticket: { connector: 'c' } });

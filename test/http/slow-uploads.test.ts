@@ -9,7 +9,7 @@ function file(name: string) {
   return { name, size: 1, open };
 }
 
-it('an upload that is answered late keeps the next one of the app waiting for a second, not until its answer', async () => {
+it('an upload that is answered late delays the next one of the app by a second, not until its answer', async () => {
   const events: string[] = [];
   const answers: (() => void)[] = [];
   const { baseUrl } = await serve((response, { body }) => {
@@ -23,7 +23,7 @@ it('an upload that is answered late keeps the next one of the app waiting for a 
         'x-ratelimit-reset': '60',
       });
     });
-    // The first is answered when the second has come.
+    // Answers the first once the second has arrived.
     if (answers.length === 2) for (const answer of answers) answer();
   });
   const api = connectTo(baseUrl);

@@ -8,7 +8,7 @@ async function snapshotOf(output: unknown) {
 }
 
 describe('taskResponse', () => {
-  it('asks for entity and result of the monitored task', async () => {
+  it('asks for entity and result of the polled task', async () => {
     const { baseUrl, seen } = await serve((response) =>
       sendJson(response, { result: { output: { entity: { id: 't', status: 'running' }, result: {} } } }),
     );
@@ -22,7 +22,7 @@ describe('taskResponse', () => {
     });
   });
 
-  it('reads everything that a successful task tells', async () => {
+  it('reads everything from a successful task', async () => {
     const snapshot = await snapshotOf({
       entity: { id: 't', type: 'task', endpoint: 'v1/convert/file', status: 'completed', vcredits: 2 },
       result: {
@@ -42,7 +42,7 @@ describe('taskResponse', () => {
     });
   });
 
-  it.each(['hold', 'running', 'paused-for-lunch'])('passes the status %s through verbatim', async (status) => {
+  it.each(['hold', 'running', 'paused-for-lunch'])('returns the status %s verbatim', async (status) => {
     expect(await snapshotOf({ entity: { id: 't', status }, result: {} })).toEqual({
       taskId: 't',
       status,
@@ -51,12 +51,12 @@ describe('taskResponse', () => {
     });
   });
 
-  it('passes an unknown output status through verbatim', async () => {
+  it('returns an unknown output status verbatim', async () => {
     const snapshot = await snapshotOf({ entity: { status: 'completed' }, result: { output: { status: 'partly' } } });
     expect(snapshot.outputStatus).toBe('partly');
   });
 
-  it('keeps the token out of every text that it passes on', async () => {
+  it('keeps the token out of every text that it returns', async () => {
     const error = { code: 'FAILED_CONVERT', message: `by ${token}` };
     const snapshot = await snapshotOf({
       entity: { id: 't', status: `for ${token}` },
@@ -69,7 +69,7 @@ describe('taskResponse', () => {
     expect(JSON.stringify(snapshot)).not.toContain(token);
   });
 
-  it('reads an error code and a warning that are nested too deeply for a text', async () => {
+  it('accepts an error code and a warning that are nested too deeply to be stringified', async () => {
     const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
     const monitored = (result: string) =>
       `{"result":{"output":{"entity":{"id":"t","status":"completed"},"result":${result}}}}`;
@@ -80,14 +80,14 @@ describe('taskResponse', () => {
           : monitored(`{"output":{"status":"successful"},"warning":{"DEEP":${deep}}}`),
       ),
     );
-    // Newer versions of Node write any depth.
+    // Newer versions of Node stringify any depth.
     const told: unknown = expect.stringMatching(/^(a value that is nested too deeply|\[{500}…)$/);
     const api = connectTo(baseUrl);
     expect(await api.taskResponse({ connector: 't' })).toMatchObject({ warnings: { DEEP: told } });
     expect(await failureOf(api.convertFile({ connector: 'c', output: 'pdf' }))).toMatchObject({ code: told });
   });
 
-  it('takes numbers that arrive as text', async () => {
+  it('accepts numbers that arrive as text', async () => {
     const snapshot = await snapshotOf({
       entity: { status: 'completed', vcredits: '3' },
       result: { output: { status: 'successful', duration: '12' } },
@@ -95,7 +95,7 @@ describe('taskResponse', () => {
     expect(snapshot).toMatchObject({ vcredits: 3, durationSeconds: 12 });
   });
 
-  it('takes a task without an entity for completed once its result holds an output or an error', async () => {
+  it('treats a task without an entity as completed once its result has an output or an error', async () => {
     expect((await snapshotOf({ result: { output: { status: 'successful' } } })).status).toBe('completed');
     expect((await snapshotOf({ result: { error: { code: 'FAILED_CONVERT', message: 'no' } } })).status).toBe(
       'completed',
@@ -103,14 +103,14 @@ describe('taskResponse', () => {
     expect((await snapshotOf({ result: { output: {}, error: {} } })).status).toBe('running');
   });
 
-  it('takes an answer without either for unreadable', async () => {
+  it('treats an answer without either as unreadable', async () => {
     const { baseUrl } = await serve((response) => sendJson(response, { result: { output: { something: 'else' } } }));
     expect((await failureOf(connectTo(baseUrl).taskResponse({ connector: 't' }))).code).toBe('UNREADABLE_RESPONSE');
   });
 });
 
 describe('convertFile', () => {
-  it('asks for async mode and for entity and result, and sends formats, callback and App ID', async () => {
+  it('requests async mode with entity and result, and sends formats, callback and App ID', async () => {
     const { baseUrl, seen } = await serve((response) =>
       sendJson(response, { entity: { id: 't', status: 'running' }, result: {} }),
     );
@@ -147,20 +147,20 @@ describe('convertFile', () => {
     expect((await readForm(seen[0])).data).toMatchObject({ mode: 'sync' });
   });
 
-  it('may have executed when the answer names no task to monitor', async () => {
+  it('may have executed when the answer names no task to poll', async () => {
     const { baseUrl } = await serve((response) => sendJson(response, { result: { output: {} } }));
     const failure = await failureOf(connectTo(baseUrl).convertFile({ connector: 'c', output: 'pdf' }));
     expect(failure).toMatchObject({ code: 'UNREADABLE_RESPONSE', mayHaveExecuted: true });
   });
 
-  it('knows the task that was asked about in upper case', async () => {
+  it('compares task ids without regard to case', async () => {
     const { baseUrl } = await serve((response) =>
       sendJson(response, { result: { output: { entity: { id: 'ABC-1', status: 'running' } } } }),
     );
     expect(await connectTo(baseUrl).taskResponse({ connector: 'abc-1' })).toMatchObject({ status: 'running' });
   });
 
-  it('takes an answer about another task for unreadable: its result would be delivered as the one asked for', async () => {
+  it('treats an answer about another task as unreadable, so that its result is never delivered', async () => {
     const result = { output: { connector: 'other', status: 'successful' } };
     const { baseUrl } = await serve((response) =>
       sendJson(response, { result: { output: { entity: { id: 'other', status: 'completed' }, result } } }),

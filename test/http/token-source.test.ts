@@ -15,7 +15,7 @@ beforeEach(async () => {
 
 let minutesAgo = 60;
 
-/** As if it had been written some minutes ago: later than any other. */
+/** Sets the modification time to some minutes ago, later than that of any earlier write. */
 async function write(text: string): Promise<void> {
   await writeFile(file, text);
   const at = Date.now() / 1_000 - 60 * (minutesAgo -= 1);
@@ -50,7 +50,7 @@ describe('a token in a file', () => {
     expect([reads.count, told]).toEqual([2, ['changed']]);
   });
 
-  it('that another file replaces is read again, however old that one is', async () => {
+  it('is read again when another file replaces it, however old that file is', async () => {
     await write('first-token');
     const { source } = inFile();
     await textOf(source);
@@ -65,7 +65,7 @@ describe('a token in a file', () => {
     ['empty', () => write(''), 'it is empty'],
     ['gone', () => rm(file), 'there is no such file'],
     ['two words', () => write('half a-token'), 'it is not one word of ASCII'],
-  ])('stays in use while the file is %s, and that is told once', async (_state, spoil, reason) => {
+  ])('stays in use while the file is %s, and that is reported once', async (_state, spoil, reason) => {
     await write('first-token');
     const { source, told } = inFile();
     await textOf(source);
@@ -76,7 +76,7 @@ describe('a token in a file', () => {
     expect(await textOf(source)).toBe('other-token');
   });
 
-  it('stays in use while the new one may be half written; whoever is refused then may try again', async () => {
+  it('stays in use while the new one may be half written; a request that is refused meanwhile may be retried', async () => {
     await write('first-token');
     const { source, reads } = inFile();
     const { version } = await source.current();
@@ -88,7 +88,7 @@ describe('a token in a file', () => {
     expect(await textOf(source)).toBe('other-token');
   });
 
-  it('is read again after each refusal that finds another file, also right after one that did', async () => {
+  it('is read again after each refusal if the file has changed, also right after the last change', async () => {
     await write('first-token');
     const { source } = inFile();
     const { version } = await source.current();
@@ -98,7 +98,7 @@ describe('a token in a file', () => {
     expect([await source.refused(version + 1), await textOf(source)]).toEqual([true, 'other-token']);
   });
 
-  it('that was never there is an error that does not hold what is in the file', async () => {
+  it('causes an error without the contents of the file if it could never be read', async () => {
     const { source } = inFile();
     await expect(source.current()).rejects.toThrow(TokenUnreadableError);
     await write('two secret-words');
@@ -110,8 +110,8 @@ describe('a token in a file', () => {
   });
 });
 
-describe('a token of a function', () => {
-  it('is asked for again once, however many requests are refused together', async () => {
+describe('a token from a function', () => {
+  it('is requested again once, however many requests are refused together', async () => {
     let [calls, token] = [0, 'first-token'];
     const source = new RereadToken({ read: () => Promise.resolve(((calls += 1), token)) });
     const { version } = await source.current();
@@ -128,7 +128,7 @@ describe('a token of a function', () => {
     expect([await source.refused(version), calls]).toEqual([true, 3]);
   });
 
-  it('stays in use when the function fails, and only a first one that fails is an error', async () => {
+  it('stays in use when the function fails; only a failure of the first call is an error', async () => {
     let answer = (): string => 'first-token';
     const source = new RereadToken({ read: () => answer() });
     const { version } = await source.current();
@@ -141,7 +141,7 @@ describe('a token of a function', () => {
     );
   });
 
-  it('that is another one at each call is asked for once after a refusal, however many of its tokens are refused', async () => {
+  it('is requested once after a refusal, even if the function returns a different token on each call', async () => {
     let calls = 0;
     const source = new RereadToken({ read: () => `token-${(calls += 1)}` });
     expect(await source.refused((await source.current()).version)).toBe(true);
@@ -150,12 +150,12 @@ describe('a token of a function', () => {
     expect([await source.refused(second.version), calls]).toEqual([false, 2]);
   });
 
-  it('that is no text is an error that says so', async () => {
+  it('causes a clear error if it is not a string', async () => {
     const source = new RereadToken({ read: (() => undefined) as never });
     await expect(source.current()).rejects.toThrow("the token can't be read: it is empty");
   });
 
-  it('that never answers is given up, so that what waits for it can end, and asked for again', async () => {
+  it('times out if the function never answers, and is requested again', async () => {
     jest.useFakeTimers();
     try {
       const answers = [new Promise<string>(() => undefined), Promise.resolve('first-token')];
@@ -170,13 +170,13 @@ describe('a token of a function', () => {
   });
 });
 
-it('a fixed token is never another one', async () => {
+it('a fixed token never changes', async () => {
   const source = fixedToken(' only-token\n');
   expect(await source.current()).toEqual({ text: 'only-token', version: 1 });
   expect(await source.refused(1)).toBe(false);
 });
 
-it('what a service says about an earlier token is hidden too', async () => {
+it('a quote of the service hides earlier tokens too', async () => {
   await write('first-token');
   const { source } = inFile();
   const quote = createQuote(source);

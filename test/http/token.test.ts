@@ -18,7 +18,7 @@ describe('the token', () => {
   });
 
   it.each(['', '  ', 'two words', 'line\r\nx-injected: 1', 'schlüssel'])(
-    'is refused before anything is sent when it is %j',
+    'is rejected before anything is sent when it is %j',
     async (bad) => {
       const { baseUrl, seen } = await serve((response) => sendJson(response, {}));
       const api = openConversionApi({ baseUrl, appId, token: bad });
@@ -94,7 +94,7 @@ describe('a service that echoes the token', () => {
   });
 });
 
-it('control characters of the service do not reach a message', async () => {
+it('control characters from the service do not reach a message', async () => {
   const { baseUrl } = await serve((response) =>
     sendJson(response, {
       result: { error: { code: 'FAILED_CONVERT', message: 'bad\r\n2026 INFO all is well\u001b[2J' } },
@@ -135,7 +135,7 @@ describe('a download link', () => {
     ['another origin', (url: string) => url],
     ['another origin without a scheme', (url: string) => url.replace('http:', '')],
     ['another origin behind a user name that looks like ours', (url: string) => url.replace('//', '//127.0.0.1@')],
-  ])('on %s is fetched without token and App ID', async (_what, rewrite) => {
+  ])('to %s is fetched without token and App ID', async (_what, rewrite) => {
     const storage = await serve((response) => response.end(bytes));
     const service = await serve((response) => response.end('wrong'));
     const ticket = ticketFor(rewrite(`${storage.baseUrl}/bucket/result?signature=s`));
@@ -145,7 +145,7 @@ describe('a download link', () => {
   });
 
   it.each([302, 307])(
-    'that redirects (%i) is followed without token and App ID, also on the service’s own origin',
+    "that redirects (%i) is followed without token and App ID, even on the service's own origin",
     async (status) => {
       const storage = await serve((response, { url }) =>
         url === '/first' ? response.writeHead(status, { location: '/second' }).end() : response.end(bytes),
@@ -169,7 +169,7 @@ describe('a download link', () => {
   });
 
   it.each(['file:///etc/passwd', 'ftp://example.com/x', 'http://[', 'data:text/plain,x'])(
-    '%s is refused',
+    '%s is rejected',
     async (url) => {
       const { baseUrl } = await serve((response) => response.end(bytes));
       const error = await failureOf(connectTo(baseUrl).download({ ticket: ticketFor(url) }));
@@ -177,13 +177,13 @@ describe('a download link', () => {
     },
   );
 
-  it.each(['http://[', 'http://a b/', 'https://:0:0/'])('that redirects to %s is refused', async (location) => {
+  it.each(['http://[', 'http://a b/', 'https://:0:0/'])('that redirects to %s is rejected', async (location) => {
     const { baseUrl } = await serve((response) => response.writeHead(302, { location }).end());
     const error = await failureOf(connectTo(baseUrl).download({ ticket: { connector: 'c' } }));
     expect(error).toMatchObject({ code: 'UNREADABLE_RESPONSE', mayHaveExecuted: false });
   });
 
-  it('that would leave TLS is refused', async () => {
+  it('that would leave TLS is rejected', async () => {
     const error = await failureOf(
       connectTo('https://127.0.0.1:1').download({ ticket: ticketFor('http://storage.example/x') }),
     );
@@ -200,7 +200,7 @@ describe('a download link', () => {
     },
   );
 
-  it('on another host is not in the error when that host refuses', async () => {
+  it('to another host is not in the error when that host refuses', async () => {
     const storage = await serve((response) => response.writeHead(403).end('<Error>signature=s3cr3t</Error>'));
     const { baseUrl } = await serve((response) => response.end());
     const error = await failureOf(
@@ -212,7 +212,7 @@ describe('a download link', () => {
 });
 
 describe('the base URL', () => {
-  it.each(['', 'api.vertopal.com', 'ftp://x', 'https://user:password@x/'])('%j is refused', (baseUrl) => {
+  it.each(['', 'api.vertopal.com', 'ftp://x', 'https://user:password@x/'])('%j is rejected', (baseUrl) => {
     expect(() => openConversionApi({ baseUrl, appId, token })).toThrow(TypeError);
     expect(() => openConversionApi({ baseUrl, appId, token })).not.toThrow('password@');
   });

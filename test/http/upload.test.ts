@@ -65,7 +65,7 @@ describe('uploadFile', () => {
     expect((await readForm(seen[0])).keys).toEqual(['data', 'file']);
   });
 
-  it('tells how far it is, up to the whole file', async () => {
+  it('reports its progress, up to the whole file', async () => {
     const { baseUrl } = await serve((response) => sendJson(response, receipt));
     const stepsOf = async (...sizes: number[]) => {
       const steps: number[] = [];
@@ -78,7 +78,7 @@ describe('uploadFile', () => {
       return steps;
     };
     expect(await stepsOf(100_000, 200_000, 5)).toEqual([100_000, 300_000, 300_005]);
-    // A small file goes out in one piece.
+    // A small file is sent in one piece.
     expect(await stepsOf(10, 20, 5)).toEqual([35]);
   });
 
@@ -99,7 +99,7 @@ describe('uploadFile', () => {
     const error = await failureOf(connectTo(baseUrl).uploadFile({ file: source(chunks, 3) }));
     expect(error).toMatchObject({ code: 'FILE_CHANGED', mayHaveExecuted: false });
     expect(error.message).toContain(words);
-    // The service never had a complete request.
+    // The service never got a complete request.
     expect(seen).toHaveLength(0);
   });
 
@@ -118,7 +118,7 @@ describe('uploadFile', () => {
     expect(error.message).toContain('no progress for 200 ms');
   });
 
-  it('fails when the source stops giving bytes for stallMs', async () => {
+  it('fails when the source provides no bytes for stallMs', async () => {
     const { baseUrl } = await serve((response) => sendJson(response, receipt));
     const file = { name: 'a', size: 9, open: () => new Readable({ read: () => undefined }) };
     expect((await failureOf(connectTo(baseUrl, { stallMs: 50 }).uploadFile({ file }))).code).toBe('REQUEST_TIMEOUT');

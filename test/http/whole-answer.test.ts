@@ -7,7 +7,7 @@ afterEach(closeAll);
 const timeouts = { connectMs: 1_000, headersMs: 200, bodyMs: 200, stallMs: 200 };
 const stepMs = 40;
 
-/** A byte at a time, so that no silence is ever long. */
+/** Sends one byte at a time, so that no pause between bytes is long. */
 async function drip(
   response: ServerResponse,
   text: string,
@@ -32,33 +32,33 @@ async function* oneByte(): AsyncGenerator<Uint8Array> {
   yield await Promise.resolve(Buffer.from('x'));
 }
 
-describe('an answer that comes a byte at a time', () => {
-  it('to a request without a file ends in time, as one that may have been executed', async () => {
+describe('an answer that comes one byte at a time', () => {
+  it('to a request without a file times out, and the request may have been executed', async () => {
     const { baseUrl } = await dripping();
     const error = await failureOf(connectTo(baseUrl, timeouts).convertFile({ connector: 'c', output: 'pdf' }));
     expect(error).toMatchObject({ code: 'REQUEST_TIMEOUT', mayHaveExecuted: true });
     expect(error.message).toMatch(/^v1\/convert\/file: .*not complete within 1\.\d s/);
   });
 
-  it('ends by the moment that the caller names', async () => {
+  it("ends by the caller's deadline", async () => {
     const { baseUrl } = await dripping();
     const turn = { answerByMs: performance.now() + 300 };
     const error = await failureOf(connectTo(baseUrl).convertFile({ connector: 'c', output: 'pdf', turn }));
     expect(error).toMatchObject({ code: 'REQUEST_TIMEOUT', mayHaveExecuted: true });
   });
 
-  it('to an upload ends in time', async () => {
+  it('to an upload times out', async () => {
     const error = await failureOf(connectTo((await dripping()).baseUrl, timeouts).uploadFile({ file: upload }));
     expect(error).toMatchObject({ code: 'REQUEST_TIMEOUT', mayHaveExecuted: true });
   });
 
-  it('that refuses a download ends in time', async () => {
+  it('that refuses a download times out', async () => {
     const { baseUrl } = await dripping(404);
     const error = await failureOf(connectTo(baseUrl, timeouts).download({ ticket: { connector: 'c' } }));
     expect(error).toMatchObject({ httpStatus: 404 });
   });
 
-  it('is a file that may take as long as it keeps coming', async () => {
+  it('may take as long as it keeps coming if it is a file', async () => {
     const { baseUrl } = await serve((response) => void drip(response, 'x'.repeat(20), { type: 'text/plain' }));
     const { body } = await connectTo(baseUrl, timeouts).download({ ticket: { connector: 'c' } });
     expect(await readAll(body)).toHaveLength(20);
@@ -74,7 +74,7 @@ it('interim answers do not keep a request alive for ever', async () => {
   expect(error).toMatchObject({ code: 'REQUEST_TIMEOUT', mayHaveExecuted: true });
 });
 
-it('a conversion that is answered when it is done may take until the moment that the caller names', async () => {
+it("the answer of a sync conversion may take until the caller's deadline", async () => {
   const { baseUrl } = await serve((response) => {
     const entity = { id: 't', status: 'completed' };
     setTimeout(() => sendJson(response, { entity, result: { output: { connector: 't', status: 'successful' } } }), 800);

@@ -10,7 +10,7 @@ const done = { kind: 'done' };
 const convert = { kind: 'convert', isMarked: false };
 const convertMarked = { kind: 'convert', isMarked: true };
 
-describe('the repetition of a job', () => {
+describe('repeating a job', () => {
   it.each([
     ['refused or failed at the service', unpaid, 'resubmit', convert],
     ['refused or failed at the service', unpaid, 'fail', convert],
@@ -18,31 +18,31 @@ describe('the repetition of a job', () => {
     ['unknown', unknown, 'fail', keep],
     ['accepted', accepted, 'resubmit', fetch],
     ['accepted', accepted, 'fail', fetch],
-  ] as const)('of one that was %s, %j, under policy %s', (_title, earlier, onUnknownOutcome, expected) => {
+  ] as const)('that was %s, %j, under policy %s', (_title, earlier, onUnknownOutcome, expected) => {
     expect(decideRepetition(earlier, { onUnknownOutcome, isSameContent: true })).toEqual(expected);
   });
 
   it.each([unknown, accepted])(
-    'converts what has changed since %j again, whatever the policy, and marks it',
+    'converts changed content again after %j, whatever the policy, and marks it',
     (earlier) => {
       const changed = { onUnknownOutcome: 'fail', isSameContent: false } as const;
       expect(decideRepetition(earlier, changed)).toEqual(convertMarked);
     },
   );
 
-  it.each([unknown, accepted])('converts again what was %j when somebody wants all again, and marks it', (earlier) => {
+  it.each([unknown, accepted])('converts everything again on request after %j, and marks it', (earlier) => {
     const asked = { onUnknownOutcome: 'fail', isSameContent: true, again: true } as const;
     expect(decideRepetition(earlier, asked)).toEqual(convertMarked);
   });
 
-  it('marks nothing when nothing was charged before, however it is asked for', () =>
+  it('marks nothing if nothing was charged before, whatever the options', () =>
     expect(decideRepetition(unpaid, { onUnknownOutcome: 'fail', isSameContent: false, again: true })).toEqual(convert));
 
   it.each([
     ['the same content', { isSameContent: true }, done],
     ['other content', { isSameContent: false }, convert],
     ['the same content, which is wanted again', { isSameContent: true, again: true }, convert],
-  ])('of one that was delivered, with %s, marks nothing', (_title, asked, expected) => {
+  ])('that was delivered, with %s, marks nothing', (_title, asked, expected) => {
     const delivered: EarlierRuns = { ...accepted, delivered: true };
     for (const onUnknownOutcome of ['fail', 'resubmit'] as const) {
       expect(decideRepetition(delivered, { onUnknownOutcome, ...asked })).toEqual(expected);
@@ -50,8 +50,8 @@ describe('the repetition of a job', () => {
   });
 });
 
-describe('the conversions that may have been charged beside the one that counts', () => {
-  it('are as many as were submitted before, and neither refused nor resolved', () => {
+describe('the conversions that may have been charged besides the one that counts', () => {
+  it('are those that were submitted before and neither refused nor resolved', () => {
     const ledger = new ChargeLedger();
     ledger.unknown();
     expect(ledger.summary()).toEqual({ charge: 'maybe' });
@@ -62,14 +62,14 @@ describe('the conversions that may have been charged beside the one that counts'
     expect(ledger.summary()).toEqual({ charge: 'maybe', possiblyChargedExtra: 2 });
   });
 
-  it('are carried from run to run, and the open one of the last run counts once another is submitted', () => {
+  it('are carried from run to run; an open one counts once another is submitted', () => {
     const ledger = new ChargeLedger({ charge: 'maybe', possiblyChargedExtra: 1 });
     expect(ledger.summary()).toEqual({ charge: 'maybe', possiblyChargedExtra: 1 });
     ledger.accepted('task-2');
     expect(ledger.summary()).toEqual({ charge: 'yes', taskId: 'task-2', possiblyChargedExtra: 2 });
   });
 
-  it('are none after a task whose result was delivered, and is lost', () => {
+  it('are none after a delivered task whose result is lost', () => {
     const ledger = new ChargeLedger({ charge: 'yes', taskId: 'task-1', delivered: true });
     ledger.lost();
     expect(ledger.summary()).toEqual({ charge: 'no' });

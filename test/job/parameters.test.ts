@@ -12,14 +12,14 @@ it.each([
   ['dpi', undefined],
   ['dpi=', undefined],
   ['=300', undefined],
-])('%s is what people write for %j', (text, parameters) => expect(readParameter(text)).toEqual(parameters));
+])('%s is read as %j', (text, parameters) => expect(readParameter(text)).toEqual(parameters));
 
-it('several stand in one text, with spaces between them and quotes around those that belong to a value', () => {
+it('one text can hold several, separated by spaces, with quotes around values with spaces', () => {
   expect(readParameters(' dpi=300  title="a b" ')).toEqual({ dpi: 300, title: 'a b' });
   expect([readParameters(''), readParameters('dpi=300 a5')]).toEqual([{}, undefined]);
 });
 
-it('parameters in another order ask for the same, those of another type do not, and an empty set is none', () => {
+it('the order of parameters makes no difference, the type of a value does, and an empty set means none', () => {
   expect(parametersKey({ dpi: 300, pages: '2' })).toBe(parametersKey({ pages: '2', dpi: 300 }));
   expect(parametersKey({ pages: '2' })).not.toBe(parametersKey({ pages: 2 }));
   expect(parametersKey({})).toBe(parametersKey(undefined));
@@ -35,7 +35,7 @@ it.each([
   ['a number that is none', { dpi: Number.NaN }],
   ['a text without end', { title: 'x'.repeat(1_001) }],
   ['too many', Object.fromEntries(Array.from({ length: 51 }, (_, index) => [`p${index}`, index]))],
-])('refuses %s', (_title, parameters) => expect(problemOfParameters(parameters)).toEqual(expect.any(String)));
+])('rejects %s', (_title, parameters) => expect(problemOfParameters(parameters)).toEqual(expect.any(String)));
 
-it('a refusal never repeats a value, which may be a password', () =>
+it('a rejection never repeats a value, which may be a password', () =>
   expect(problemOfParameters({ password: ['geheim'] })).not.toContain('geheim'));

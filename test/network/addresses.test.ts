@@ -65,7 +65,7 @@ const table: Record<Reach, readonly string[]> = {
 describe.each(Object.entries(table))('%s addresses', (reach, addresses) => {
   it.each(addresses)('%s', (address) => expect(reachOf(address)).toBe(reach));
 
-  it('are the same to sources of the web, to notices and to callbacks', async () => {
+  it('are treated the same by web sources, notices and callbacks', async () => {
     const agent = createPublicAgent({ allowedHosts: [], section: 'https', stallMs: 1_000 });
     for (const address of addresses.filter((each) => isIP(each) !== 0 && !each.includes('%'))) {
       const url = new URL(`http://${isIP(address) === 6 ? `[${address}]` : address}/`);

@@ -11,7 +11,7 @@ const proxies = { HTTPS_PROXY: 'http://proxy.test:3128', http_proxy: 'plain.test
 const through = (url: string, variables: Record<string, string> = proxies) => proxyFor(new URL(url), variables)?.href;
 
 describe('proxyFor', () => {
-  it('takes each variable in either spelling, with or without a scheme, by the protocol of the URL', () => {
+  it('reads each variable in either case, with or without a scheme, by the protocol of the URL', () => {
     expect(through('https://api.test/v1')).toBe('http://proxy.test:3128/');
     expect(through('http://api.test/v1')).toBe('http://plain.test:8080/');
     expect(through('https://api.test', { https_proxy: 'https://a.test' })).toBe('https://a.test/');
@@ -25,7 +25,7 @@ describe('proxyFor', () => {
     'http://127.8.9.1',
     'https://[::1]:8443',
     'http://a.localhost',
-  ])('is none for %s, whatever the variables say', (url) => expect(through(url)).toBeUndefined());
+  ])('returns no proxy for %s, whatever the variables say', (url) => expect(through(url)).toBeUndefined());
 
   it.each([
     ['api.test', 'https://api.test', true],
@@ -60,7 +60,7 @@ describe('with a proxy in the environment', () => {
     stub = await startStubService();
     tunnels = [];
     proxy = createServer((_request, response) => response.writeHead(500).end());
-    // To the stub, whatever host is asked for.
+    // Every tunnel leads to the stub, whatever its host.
     proxy.on('connect', ({ url = '' }, socket: Socket) => {
       tunnels.push(url);
       const upstream = connect(Number(new URL(stub.url).port), '127.0.0.1', () => {
@@ -85,7 +85,7 @@ describe('with a proxy in the environment', () => {
 
   const apiOf = (baseUrl: string) => openConversionApi({ baseUrl, appId: stubAppId, token: stubToken });
 
-  it('asks a service through it, and one on loopback directly', async () => {
+  it('reaches a service through it, and one on loopback directly', async () => {
     const far = apiOf('http://conversion.invalid');
     expect(await far.taskResponse({ connector: 'c' })).toMatchObject({ outputStatus: 'successful' });
     expect(tunnels).toEqual(['conversion.invalid:80']);
@@ -96,7 +96,7 @@ describe('with a proxy in the environment', () => {
     await Promise.all([far.close(), near.close()]);
   });
 
-  it('leaves out what NO_PROXY names', async () => {
+  it('bypasses it for hosts in NO_PROXY', async () => {
     process.env['NO_PROXY'] = 'conversion.invalid';
     const api = apiOf('http://conversion.invalid');
     await expect(api.taskResponse({ connector: 'c' })).rejects.toMatchObject({ code: 'SERVICE_UNREACHABLE' });
@@ -104,7 +104,7 @@ describe('with a proxy in the environment', () => {
     await api.close();
   });
 
-  it('reads sources and S3 through it, and still no address that is not public', async () => {
+  it('reads sources and S3 through it, but still no address that is not public', async () => {
     await createHttpsFiles({ plainHttp: true }).look('http://files.invalid/a.md');
     const s3 = createS3Files({ endpoint: 'http://objects.invalid', region: 'eu-north-1' });
     process.env['AWS_ACCESS_KEY_ID'] = process.env['AWS_SECRET_ACCESS_KEY'] = 'x';

@@ -7,7 +7,7 @@ import { until } from '../support/until';
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
-it('comes though nobody but a listener refers to it, and all else was collected', async () => {
+it('fires even if only a listener refers to it and everything else was garbage-collected', async () => {
   let isAborted = false;
   limitTime(new AbortController().signal, 100).signal.addEventListener('abort', () => (isAborted = true));
   await sleep(20);
@@ -15,7 +15,7 @@ it('comes though nobody but a listener refers to it, and all else was collected'
   await until('it comes', () => isAborted);
 });
 
-it('is freed when it has ended, also while its own signal and another one live on', async () => {
+it('is freed when it has ended, even while its own signal and another one are still referenced', async () => {
   const { signal } = new AbortController();
   const freed = new Set<number>();
   const registry = new FinalizationRegistry((id: number) => freed.add(id));
@@ -32,7 +32,7 @@ it('is freed when it has ended, also while its own signal and another one live o
   });
 });
 
-it('tells whether the time was over or the other signal came first, also before it', () => {
+it('says whether the time was over or the other signal came first, even if that was before', () => {
   const controller = new AbortController();
   const limit = limitTime(controller.signal, 60_000);
   controller.abort(new Error('enough'));

@@ -16,7 +16,7 @@ import { answerRunning } from '../support/stub-service';
 import { testTemporalAddress } from '../support/temporal';
 import { until } from '../support/until';
 
-/** Programs of another namespace, which know an endpoint, the service's definition and an app profile. */
+/** Callers in another namespace, which know an endpoint, the service's definition and an app profile. */
 
 let rig: ConversionRig;
 let caller: NexusCaller;
@@ -51,7 +51,7 @@ const idOf = ({ key }: ConvertInput) => `nexus/invoices/${key.replace('/', '%2F'
 const conversionsOf = ({ key }: ConvertInput) =>
   [...rig.stub.conversions.values()].filter((name) => name === `${path.basename(key)}.md`).length;
 
-/** Holds every convert request unanswered until the test says. */
+/** Leaves convert requests unanswered until the returned function is called. */
 function holdSubmits(): () => void {
   const held: (() => void)[] = [];
   rig.stub.on('convert/file', (seen, response) => void held.push(() => rig.stub.answerAsAlways(seen, response)));
@@ -71,7 +71,7 @@ const phaseOf = async (input: ConvertInput) =>
       .catch(() => undefined)
   )?.phase;
 
-/** The handler's error, which comes second: first is that of the operation. */
+/** The error of the handler: the second in the chain, after that of the operation. */
 async function refusalOf(operation: Parameters<NexusCaller['refusal']>[0], input: unknown) {
   const [, error] = await caller.refusal(operation, input);
   if (!(error instanceof HandlerError)) throw error ?? new Error('no error');
@@ -80,7 +80,7 @@ async function refusalOf(operation: Parameters<NexusCaller['refusal']>[0], input
 }
 
 describe('convert', () => {
-  it('gives a caller of another namespace the result, from a job that is listed and named like every other', async () => {
+  it('returns the result to a caller in another namespace, from a job that is listed and named like any other', async () => {
     const input = await newJob();
     expect(((await caller.call('convert', input)) as ConversionJobResult).output?.sha256).toMatch(/^[0-9a-f]{64}$/);
     const { source, output, destination, policies } = input;
@@ -96,7 +96,7 @@ describe('convert', () => {
     expect(job.memo).toEqual(other.memo);
   });
 
-  it('makes one job of one key: who calls while it runs gets its result, and so does who calls afterwards', async () => {
+  it('makes one job per key, whose result all callers get, while it is running and afterwards', async () => {
     const input = await newJob();
     const release = holdSubmits();
     const calls = await Promise.all(Array.from({ length: 5 }, () => caller.start('convert', input)));
@@ -110,7 +110,7 @@ describe('convert', () => {
     expect(conversionsOf(input)).toBe(1);
   });
 
-  it('refuses a key that was used for something else, whether that still runs or has ended', async () => {
+  it('rejects a key that was used for something else, whether that is running or has ended', async () => {
     const input = await newJob();
     const release = holdSubmits();
     const call = await caller.start('convert', input);
@@ -123,7 +123,7 @@ describe('convert', () => {
     expect(await refusalOf('convert', { ...input, parameters: { dpi: 300 } })).toEqual(refusal);
   });
 
-  it('keeps the keys of two apps apart, whatever slashes they have', async () => {
+  it('keeps the keys of two apps apart, even if they contain slashes', async () => {
     const input = await newJob();
     const others = await rig.temporal.workflow.start('conversionJob', {
       workflowId: `nexus/invoices/2026/${input.key}`,
@@ -136,7 +136,7 @@ describe('convert', () => {
     await others.cancel();
   });
 
-  it('fails with the code, the advice and the details of the job, each time it is called, after one convert request', async () => {
+  it('fails with the code, the advice and the details of the job on every call, after one convert request', async () => {
     refuseSubmits(400, 'INVALID_FORMAT');
     const input = await newJob();
     const before = rig.stub.count('convert/file');
@@ -174,13 +174,13 @@ describe('convert', () => {
     ['destination', { destination: 'out/' }],
     ['policies.submitTimeout', { policies: { submitTimeout: 'soon' } }],
     ['request', { speed: 'high' }],
-  ])('refuses a request with a wrong %s at once, and says so (%j)', async (field, change) => {
+  ])('rejects a request with a wrong %s at once, and says so (%j)', async (field, change) => {
     const refusal = await refusalOf('convert', { ...(await newJob()), ...change });
     expect(refusal.type).toBe('BAD_REQUEST');
     expect(refusal.message).toContain(`${field}: `);
   });
 
-  it('refuses an app that callers may not use, and names those that they may', async () =>
+  it('rejects an app that callers may not use, and names those that they may use', async () =>
     expect(await refusalOf('convert', { ...(await newJob()), app: 'payroll' })).toEqual({
       type: 'UNAUTHORIZED',
       message: expect.stringMatching(/payroll; they may use: invoices/) as string,
@@ -203,7 +203,7 @@ describe('convertBatch', () => {
     await expect(caller.call('convertBatch', batch)).resolves.toMatchObject(again);
   });
 
-  it('runs a batch of inline items, whose result tells how each ended, and refuses paths in them', async () => {
+  it('runs a batch of inline items and returns the result of each, but rejects paths in them', async () => {
     const source = pathToFileURL(await rig.source('inline.md')).href;
     const destination = pathToFileURL(path.join(rig.folder, 'inline.pdf')).href;
     const request = { app: 'invoices', name: `inline-${randomUUID()}`, policies: quickPolicies };
@@ -218,7 +218,7 @@ describe('convertBatch', () => {
     });
   });
 
-  it('refuses a name that is in use, by a running batch or by another workflow, and a folder that is a path', async () => {
+  it('rejects a name in use by a running batch or another workflow, and a folder that is a path', async () => {
     const batch = await batchOf(1);
     const release = holdSubmits();
     const call = await caller.start('convertBatch', batch);
@@ -245,7 +245,7 @@ describe('convertBatch', () => {
 });
 
 describe('state and appReady', () => {
-  it('tell what a job and a batch are doing, by key or by workflow id', async () => {
+  it('report the state of a job or a batch, by key or by workflow id', async () => {
     const input = await newJob();
     await caller.call('convert', input);
     const told = {
@@ -264,7 +264,7 @@ describe('state and appReady', () => {
     });
   });
 
-  it('reach no job of another app and no workflow that is no conversion: to a caller there are none', async () => {
+  it('find no job of another app, and no workflow other than a conversion', async () => {
     const others = await rig.client.start({ app: 'payroll', source: 'file:///missing', output: 'pdf' });
     const foreign = await rig.temporal.workflow.start('someWorkflow', {
       workflowId: randomUUID(),
@@ -284,12 +284,12 @@ describe('state and appReady', () => {
   });
 
   it.each([{}, { key: 'a', workflowId: 'b' }, { key: 'a', speed: 'high' }])(
-    'refuse a request for the state of %j',
+    'reject a request for the state of %j',
     async (target) =>
       expect(await refusalOf('state', { app: 'invoices', ...target })).toMatchObject({ type: 'BAD_REQUEST' }),
   );
 
-  /** Jobs whose wait for vCredits is listed, and that don't ask by themselves. */
+  /** Parked jobs that are listed, and that don't probe on their own. */
   async function park(count: number) {
     refuseSubmits(403, 'INSUFFICIENT_VCREDITS');
     const patient = { ...quickPolicies, retryMaximumInterval: '1 hour' } as const;
@@ -305,7 +305,7 @@ describe('state and appReady', () => {
     return { key: inputs[0]?.key, results: Promise.all(calls.map((call) => call.result())) };
   }
 
-  it('let all parked jobs of an app continue at once', async () => {
+  it('resume all parked jobs of an app at once', async () => {
     const { results } = await park(2);
     const unlisted = await rig.temporal.workflow.start('conversionJob', {
       workflowId: randomUUID(),
@@ -317,7 +317,7 @@ describe('state and appReady', () => {
     await unlisted.terminate();
   });
 
-  it('tell what the namespace lacks for jobs to be listed', async () => {
+  it('say what the namespace lacks for jobs to be listed', async () => {
     const namespace = await newNamespace(rig.temporal);
     const temporal = { address: testTemporalAddress(), namespace };
     const bare = await startRig({ app: 'invoices', nexus: { apps: ['invoices'] }, temporal });
@@ -329,7 +329,7 @@ describe('state and appReady', () => {
     await bare.close();
   });
 
-  it('let a parked job continue at once, by its key', async () => {
+  it('resume one parked job by its key', async () => {
     const { key, results } = await park(1);
     expect(await caller.call('appReady', { app: 'invoices', key })).toEqual({ jobs: 1 });
     await expect(results).resolves.toMatchObject([{ status: 'succeeded' }]);

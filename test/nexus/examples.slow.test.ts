@@ -14,7 +14,7 @@ import { answerRunning } from '../support/stub-service';
 import { testTemporalAddress } from '../support/temporal';
 import { until } from '../support/until';
 
-/** Programs of examples/ in a namespace of their own, with only an endpoint between them and the worker. */
+/** Programs of examples/ in a separate namespace, connected to the worker only by an endpoint. */
 
 const run = promisify(execFile);
 const root = path.resolve(__dirname, '../..');
@@ -35,7 +35,7 @@ afterAll(() => {
   for (const child of started) child.kill('SIGKILL');
 });
 
-/** An example's process, from its start to its end. */
+/** Starts an example as a process. */
 function start(program: string, args: readonly string[]) {
   const child = spawn(process.execPath, [program, endpoint, 'invoices', ...args], {
     env: {
@@ -55,7 +55,7 @@ function start(program: string, args: readonly string[]) {
   return { child, ended };
 }
 
-/** Kills the process while the service converts; the conversion ends thereafter. */
+/** Kills the process during a conversion, which ends afterwards. */
 async function killDuringConversion({ child, ended }: ReturnType<typeof start>): Promise<void> {
   const before = rig.stub.count('task/response');
   rig.stub.on('task/response', (seen, response) => answerRunning(response, seen.connector));
@@ -75,7 +75,7 @@ describe('an agent whose tool is the Nexus operation', () => {
 
   const ask = (prompt: string, workflowId: string) => start(program, [rig.folder, prompt, workflowId]);
 
-  it('converts a file once although its process is killed during the conversion', async () => {
+  it('converts a file once even if its process is killed during the conversion', async () => {
     await rig.source('killed.md');
     const before = rig.stub.conversions.size;
     const workflowId = randomUUID();
@@ -90,14 +90,14 @@ describe('an agent whose tool is the Nexus operation', () => {
     expect(events?.filter((event) => event.nexusOperationScheduledEventAttributes)).toHaveLength(1);
   });
 
-  it('tells the model the code of what fails, and what to do', async () => {
+  it('tells the model the code of a failure, and what to do', async () => {
     await rig.source('refused.md');
     rig.stub.fail('convert/file', 400, 'INVALID_FORMAT');
     const { stdout } = await ask('Please turn refused.md to pdf', randomUUID()).ended;
     expect(stdout).toMatch(/Failed: INVALID_FORMAT: refused\.md → pdf: .*choose another format/);
   });
 
-  it('reaches no file outside of its folder', async () => {
+  it('reaches no file outside its folder', async () => {
     const before = rig.stub.count('upload/file');
     const { stdout } = await ask('Please turn ../../etc/passwd to pdf', randomUUID()).ended;
     expect(stdout).toMatch(/Failed: UNSUPPORTED_URI/);
@@ -122,7 +122,7 @@ describe('a program without a workflow', () => {
 
   const convert = async (name: string, key: string) => start(program, [await rig.source(name), 'pdf', key]);
 
-  it('gets one result of one conversion although it is killed and run again, and again', async () => {
+  it('gets one result of one conversion even if it is killed and run again twice', async () => {
     const before = rig.stub.conversions.size;
     await killDuringConversion(await convert('plain.md', 'letters/1'));
     for (const again of [1, 2]) {
@@ -133,14 +133,14 @@ describe('a program without a workflow', () => {
     expect(rig.stub.conversions.size).toBe(before + 1);
   });
 
-  it('is told what failed, and what to do', async () => {
+  it('gets the reason of a failure, and what to do', async () => {
     rig.stub.fail('convert/file', 400, 'INVALID_FORMAT');
     const { code, stderr } = await (await convert('bad.md', 'letters/2')).ended;
     expect([code, stderr]).toEqual([1, expect.stringMatching(/^bad\.md → pdf: .*choose another format/)]);
   });
 });
 
-/** `app/start.js` of examples/agent, type-checked, beside its packages, which are kept for later runs. */
+/** Compiles and type-checks `app/start.js` of examples/agent beside its packages, which are cached for later runs. */
 async function compiledAgent(): Promise<string> {
   const example = path.join(root, 'examples/agent');
   const manifest = await readFile(path.join(example, 'package.json'));

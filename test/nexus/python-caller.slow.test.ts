@@ -13,7 +13,7 @@ import { testClient, testTemporalAddress } from '../support/temporal';
 import { until } from '../support/until';
 import { WorkerProcess } from '../support/worker-process';
 
-/** examples/python-nexus-caller in a namespace of its own, and `fileconv worker` in another, with only an endpoint between them. */
+/** examples/python-nexus-caller and `fileconv worker` in separate namespaces, connected only by an endpoint. */
 
 const example = path.resolve(__dirname, '../../examples/python-nexus-caller');
 const taskQueue = `python-${randomUUID()}`;
@@ -57,7 +57,7 @@ if (!hasPython) console.warn('Skipped: there is no python3 on this machine.');
 
   const idOf = (key: string) => `nexus/invoices/${key}`;
 
-  /** The program of the example, from its start to its end. */
+  /** Starts the program of the example. */
   async function callFor(key: string): Promise<{ ended: Promise<{ code: number; stdout: string; stderr: string }> }> {
     await mkdir(path.join(folder, key));
     const source = path.join(folder, key, 'invoice.docx');
@@ -80,7 +80,7 @@ if (!hasPython) console.warn('Skipped: there is no python3 on this machine.');
   }
 
   const runsOf = async (key: string) => (await handler.workflow.count(`WorkflowId = '${idOf(key)}'`)).count;
-  /** The worker knows of the conversion: before that, nobody could say whether it had to be submitted again. */
+  /** Polling proves that the worker has recorded the task: an earlier kill could cause a second submit. */
   const isPolling = (polls: number) => () => stub.count('task/response') > polls + 1;
 
   it('gets the SHA-256 of the file', async () => {
@@ -90,7 +90,7 @@ if (!hasPython) console.warn('Skipped: there is no python3 on this machine.');
     expect(await readFile(path.join(folder, 'simple/invoice.pdf'))).toEqual(stub.output);
   });
 
-  it('gets it from one job although there was no worker when it called', async () => {
+  it('gets it from one job even if there was no worker when it called', async () => {
     await worker.kill();
     const { ended } = await callFor('early');
     await until('it has called', async () => {
@@ -105,7 +105,7 @@ if (!hasPython) console.warn('Skipped: there is no python3 on this machine.');
     expect(await runsOf('early')).toBe(1);
   });
 
-  it('fails with the code and the advice of the job, which asked once', async () => {
+  it('fails with the code and the advice of the job, which submitted once', async () => {
     stub.fail('convert/file', 400, 'INVALID_FORMAT');
     const before = stub.count('convert/file');
     const { code, stdout, stderr } = await (await callFor('failed')).ended;

@@ -28,7 +28,7 @@ const failureOf = async (sending: Promise<void>): Promise<Error> =>
     (error: unknown) => error as Error,
   );
 
-it('tells what happened in JSON with a text for people, signed so that one changed byte is refused', async () => {
+it('sends JSON with a human-readable text, signed so that one changed byte is detected', async () => {
   await send({ secret: noticeSecret });
   const [{ headers, body } = { headers: {}, body: '' }] = listener.heard;
   expect(JSON.parse(body)).toEqual({
@@ -45,17 +45,17 @@ it('tells what happened in JSON with a text for people, signed so that one chang
   expect(() => listening.verify(body, { ...given, 'webhook-id': 'another' })).toThrow('No matching signature');
 });
 
-it('signs nothing without a secret', async () => {
+it('does not sign without a secret', async () => {
   await send();
   expect(listener.heard[0]?.headers['webhook-signature']).toBeUndefined();
 });
 
-it('the text can address nobody in a chat, and stays on one line', async () => {
+it('escapes mentions in the text, and keeps it on one line', async () => {
   await send({}, { data: { ...notice.data, message: '<!channel> a & b\nc' } });
   expect(listener.heard[0]?.text).toMatch(/: &lt;!channel&gt; a &amp; b\\x0ac$/);
 });
 
-it('names a retry where it converts something, and the results that somebody has to look at', () => {
+it('suggests a retry only if that converts something, and names the results that need a look', () => {
   const counts = { items: 9, succeeded: 6, failed: 3, skipped: 0, cancelled: 0, inFlight: 0, waiting: 0 };
   const text = (data: object) =>
     noticeText({ type: 'batch.ended', data: { app: 'billing', batch: 'all', status: 'completed', counts, ...data } });
@@ -78,7 +78,7 @@ it('names a retry where it converts something, and the results that somebody has
   );
 });
 
-it.each([503, 404, 302])('an answer of %d is no success, and a redirect is not followed', async (status) => {
+it.each([503, 404, 302])('an answer of %d is not a success, and a redirect is not followed', async (status) => {
   listener.answers = [status];
   const failure = await failureOf(send({ secret: noticeSecret }));
   expect(failure).toMatchObject({ name: 'NoticeNotSentError' });
@@ -89,7 +89,7 @@ it.each([503, 404, 302])('an answer of %d is no success, and a redirect is not f
 it.each([
   ['by number', (url: string) => ({ url })],
   ['by name', (url: string) => ({ url: url.replace('127.0.0.1', 'listener.example') })],
-])('an address that is not public is told nothing unless its host is allowed, %s', async (_title, named) => {
+])('sends nothing to a non-public address unless its host is allowed, %s', async (_title, named) => {
   const resolve = () => Promise.resolve([{ address: '127.0.0.1', family: 4 }]);
   const { message } = await failureOf(send({ ...named(listener.url), allowedHosts: [], resolve }));
   expect(message).toContain('127.0.0.1');
@@ -100,7 +100,7 @@ it.each([
   expect(listener.heard).toHaveLength(1);
 });
 
-it('the URL of a batch is told in place of the worker’s; a worker without either says what it lacks', async () => {
+it("the URL of a batch overrides the worker's; a worker without either says what it lacks", async () => {
   const other = await startListener();
   await send({}, { url: other.url }).finally(() => other.close());
   expect([listener.heard.length, other.heard.length]).toEqual([0, 1]);
@@ -113,4 +113,4 @@ it.each([
   [{ url: 'https://user:password@listener.example/' }, 'notify.url must be an http or https URL'],
   [{ url: 'https://listener.example/', secret: 'whsec_c2hvcnQ=' }, 'notify.secret must be whsec_'],
   [{ url: 'https://listener.example/', events: ['batch.begun' as 'batch.ended'] }, 'notify.events names batch.begun'],
-])('%j is refused before the worker starts', (settings, message) => expect(() => eventsOf(settings)).toThrow(message));
+])('%j is rejected before the worker starts', (settings, message) => expect(() => eventsOf(settings)).toThrow(message));

@@ -13,7 +13,7 @@ import { loadConfig, type LoadedConfig } from '../../packages/cli/src/config/loa
 import { temporalWheel } from '../../packages/cli/src/dev-server/obtain';
 import { findUnknownWord } from '../support/command-lines';
 
-/** What stands in deploy/, held against the command line, the configuration and each other. Nothing of it is run here but the health check. */
+/** The files in deploy/, checked against the command line, the configuration and each other. Only the health check is run. */
 
 const root = path.resolve(__dirname, '../..');
 const folder = path.join(root, 'deploy');
@@ -25,14 +25,14 @@ const { version } = z
 const parts = ['worker', 'callbacks', 'service'] as const;
 type Part = (typeof parts)[number];
 
-/** The configuration that variables make; fails for one that is unknown or wrong. */
+/** The configuration that these variables produce. Fails on an unknown or invalid variable. */
 async function configOf(env: Record<string, string>, file?: string): Promise<LoadedConfig['values']> {
   const { values, warnings } = await loadConfig({ cwd: '/srv/files', env, file });
   expect(warnings).toEqual([]);
   return values;
 }
 
-/** How long a part may need after SIGTERM: a worker its grace time and the answer to a submit that has begun; the others cut after ten seconds. */
+/** Longest time to stop after SIGTERM: the grace period and the answer to a submit in flight for a worker, ten seconds for the others. */
 function longestStopSeconds(part: Part, { worker, timeouts, policies }: LoadedConfig['values']): number {
   if (part !== 'worker') return 10;
   return worker.shutdownGraceSeconds + Math.max(timeouts.headersSeconds, policies.submitTimeout / 1_000);
@@ -47,12 +47,12 @@ describe('the container file', () => {
     [...text.matchAll(/(FILECONV_\w+)=(\S+)/g)].map(([, name = '', value = '']) => [name, value]),
   );
 
-  it('has no fault that a linter finds, and one that it has would be found', () => {
+  it('passes a linter, which would find a mistake', () => {
     expect(validate(text)).toEqual([]);
     expect(validate(text.replace('USER', 'USR')).length).toBeGreaterThan(0);
   });
 
-  it('installs what the lock file says, runs as no root, and holds no secret', () => {
+  it('installs from the lock file, does not run as root, and contains no secret', () => {
     expect(text).toMatch(/^RUN npm ci$/m);
     expect(text).not.toMatch(/npm (install|i|update) /);
     expect(text).toMatch(/^USER [1-9]/m);
@@ -60,7 +60,7 @@ describe('the container file', () => {
     for (const stage of stages) expect(stage).toMatch(/^(node:24-|build |base )/);
   });
 
-  it('copies what there is', () => {
+  it('copies only existing files', () => {
     const sources = [...text.matchAll(/^COPY (?!--from)(.+)$/gm)].flatMap(([, words = '']) =>
       words.split(' ').slice(0, -1),
     );
@@ -69,7 +69,7 @@ describe('the container file', () => {
   });
 
   it.each(['worker', 'service'] as const)(
-    'builds an image of the %s that starts it, with keys that there are, and asks for its health where it tells it',
+    'builds an image of the %s that starts it, with valid keys, and checks its health at the right port',
     async (part) => {
       const stage = stages.find((each) => each.startsWith(`base AS ${part}\n`)) ?? '';
       expect(/^CMD \["(\w+)"\]$/m.exec(stage)?.[1]).toBe(part);
@@ -78,7 +78,7 @@ describe('the container file', () => {
     },
   );
 
-  it('leaves the engines out of the image of the worker', () => {
+  it("leaves the engines out of the worker's image", () => {
     const install = (stage: string) => stages.find((each) => each.startsWith(`build AS install-${stage}\n`));
     expect(install('worker')).toContain(' --omit=optional\n');
     expect(install('service')).not.toContain('optional');
@@ -105,21 +105,21 @@ describe('the compose file', () => {
   );
   const seconds = (text = '') => Number.parseInt(text, 10) * (text.endsWith('m') ? 60 : 1);
 
-  it('is what the Compose specification allows, and what it forbids would be found', () => {
-    // Of an older draft, and with formats of its own.
+  it('is valid by the Compose specification, and an invalid one is detected', () => {
+    // The schema is of an older draft, with formats of its own.
     const schema = Object.fromEntries(Object.entries(composeSchema).filter(([key]) => key !== '$schema'));
     const check = new Ajv({ strict: false, validateFormats: false }).removeKeyword('id').compile(schema);
     check(document);
     expect([check.errors ?? [], check({ services: { worker: { imagine: 'x' } } })]).toEqual([[], false]);
   });
 
-  it('lets nobody in from other machines', () => {
+  it('is not reachable from other machines', () => {
     const ports = Object.values(services).flatMap((service) => service.ports);
     expect(ports.length).toBeGreaterThan(0);
     expect(ports.filter((port) => !port.startsWith('127.0.0.1:'))).toEqual([]);
   });
 
-  it('uses the image of this version, and the Temporal that is tested', () => {
+  it('uses the image of this version, and the tested version of Temporal', () => {
     const { temporal, service, ...ours } = services;
     expect(temporal?.image).toBe(`temporalio/temporal:${temporalWheel.version}`);
     expect(service?.image).toBe(`fileconv-service:${version}`);
@@ -133,23 +133,20 @@ describe('the compose file', () => {
     expect(used.filter((name) => !name.startsWith('.') && !(name in volumes))).toEqual([]);
   });
 
-  it('starts commands that there are', () => {
+  it('starts existing commands', () => {
     const commands = ['namespace', ...parts].map((name) => services[name]?.command ?? []);
     expect(commands.every((words) => words.length > 0)).toBe(true);
     expect(commands.flatMap((words) => findUnknownWord(words) ?? [])).toEqual([]);
   });
 
-  it.each(parts)(
-    'gives the %s keys that there are, asks for its health where it tells it, and waits for its end',
-    async (part) => {
-      const service = services[part];
-      const values = await configOf({ ...imageEnv, ...service?.environment });
-      const inImage = /is-ready\.mjs", "(\d+)"/.exec(textOf('Containerfile').split(' AS worker\n')[1] ?? '')?.[1];
-      const asked = service?.healthcheck?.test?.at(-1) ?? (part === 'worker' ? inImage : undefined);
-      expect(asked).toBe(portOf(values[part].healthAddress));
-      expect(seconds(service?.stop_grace_period)).toBeGreaterThan(longestStopSeconds(part, values));
-    },
-  );
+  it.each(parts)('gives the %s valid keys, checks its health at the right port, and lets it finish', async (part) => {
+    const service = services[part];
+    const values = await configOf({ ...imageEnv, ...service?.environment });
+    const inImage = /is-ready\.mjs", "(\d+)"/.exec(textOf('Containerfile').split(' AS worker\n')[1] ?? '')?.[1];
+    const asked = service?.healthcheck?.test?.at(-1) ?? (part === 'worker' ? inImage : undefined);
+    expect(asked).toBe(portOf(values[part].healthAddress));
+    expect(seconds(service?.stop_grace_period)).toBeGreaterThan(longestStopSeconds(part, values));
+  });
 
   it('tells worker and receiver where the receiver and the service are', async () => {
     const values = await configOf({ ...imageEnv, ...services['worker']?.environment });
@@ -158,7 +155,7 @@ describe('the compose file', () => {
     for (const { callbacks } of [values, receiver]) expect(callbacks.embeddedBaseUrl).toBe(`http://${host}:${port}`);
     expect(values.service).toEqual((await configOf(imageEnv)).service);
     expect(values.state.dir).toBe(receiver.state.dir);
-    // Both listen on loopback, which containers share that share a network.
+    // Both listen on loopback, which these containers share through one network.
     for (const part of parts) expect(services[part]?.['network_mode']).toBe('service:net');
   });
 });
@@ -169,10 +166,9 @@ describe('the systemd units', () => {
   const secrets = { CONVERSION_TOKEN: 'x', CALLBACK_KEY: 'x' };
   const valueOf = (text: string, key: string) => new RegExp(`^${key}=(.*)$`, 'm').exec(text)?.[1];
 
-  it('are one for each part', () =>
-    expect(units.sort()).toEqual(parts.map((part) => `fileconv-${part}.service`).sort()));
+  it('exist for each part', () => expect(units.sort()).toEqual(parts.map((part) => `fileconv-${part}.service`).sort()));
 
-  it.each(parts)('of the %s starts a command that there is, is hardened, and waits for its end', async (part) => {
+  it.each(parts)('of the %s starts an existing command, is hardened, and lets it finish', async (part) => {
     const text = textOf(`systemd/fileconv-${part}.service`);
     const [program, ...words] = valueOf(text, 'ExecStart')?.split(' ') ?? [];
     expect(program).toBe('/opt/fileconv/bin/fileconv');
@@ -187,7 +183,7 @@ describe('the systemd units', () => {
     expect(text).not.toMatch(/^Environment=/m);
   });
 
-  it('share a configuration without a secret, where each tells of itself at a port of its own', async () => {
+  it('share a configuration without a secret, with distinct ports for metrics and health', async () => {
     const values = await configOf(secrets, configFile);
     const ports = parts.flatMap((part) => [values[part].metricsAddress, values[part].healthAddress].map(portOf));
     expect(new Set(ports).size).toBe(6);
@@ -199,7 +195,7 @@ describe('the systemd units', () => {
     const copies = mkdtempSync(path.join(tmpdir(), 'fileconv-units-'));
     try {
       for (const unit of units) {
-        // systemd looks for the program, and here Node is elsewhere.
+        // systemd checks that the program exists, and Node may be elsewhere.
         writeFileSync(
           path.join(copies, unit),
           textOf(`systemd/${unit}`).replace('/opt/fileconv/bin/fileconv', process.execPath),
@@ -217,7 +213,7 @@ describe('the systemd units', () => {
   });
 });
 
-it('is-ready.mjs ends with 0 when the process is ready, and with 1 when it is not or is not there', async () => {
+it('is-ready.mjs exits with 0 if the process is ready, and with 1 if it is not ready or not running', async () => {
   let status = 503;
   const server = createServer((request, response) =>
     response.writeHead(request.url === '/readyz' ? status : 404).end(),

@@ -9,7 +9,7 @@ import { stubAppId, stubToken } from '../support/stub-service';
 import { testTemporalAddress } from '../support/temporal';
 import { until } from '../support/until';
 
-/** SIGTERM of a `fileconv worker` that is at work. Far longer than its grace time, it would be killed, and its exit code would be none. */
+/** SIGTERM of a busy `fileconv worker`. The test kills a worker that exceeds its grace period by far, which then has no exit code. */
 
 const graceSeconds = 1;
 const rig = rigOfEachTest({ worker: false });
@@ -43,7 +43,7 @@ const startJob = async (name: string): Promise<ConversionHandle> =>
     { workflowId: `drain-${randomUUID()}/${name}` },
   );
 
-/** The next upload stays where it is until its worker gives it up, and `abandoned` says that it has. */
+/** Stalls the next upload until its worker gives it up; `abandoned` resolves then. */
 function holdNextUpload(): { begun: Promise<void>; abandoned: Promise<void> } {
   let begin = (): void => undefined;
   let abandon = (): void => undefined;
@@ -64,7 +64,7 @@ function holdNextUpload(): { begun: Promise<void>; abandoned: Promise<void> } {
   return { begun, abandoned };
 }
 
-it('a worker that is asked to end gives up its transfers after the grace time, sees a submit to its end, and another continues: nothing is submitted twice', async () => {
+it('a worker that gets SIGTERM gives up transfers after the grace period but completes a submit; another worker continues, and nothing is submitted twice', async () => {
   const health = `127.0.0.1:${await freePort()}`;
   const worker = await startWorker({ FILECONV_WORKER_HEALTH_ADDRESS: health });
   let answerSubmit = (): void => undefined;
@@ -80,7 +80,7 @@ it('a worker that is asked to end gives up its transfers after the grace time, s
   expect((await fetch(`http://${health}/healthz`)).status).toBe(200);
   const late = await startJob('late');
   await upload.abandoned;
-  // Longer than the grace time, and still there: its answer is the only proof of what it did.
+  // Beyond the grace period, the worker still waits: the answer is the only proof of the submit.
   rig.stub.asAlways('convert/file');
   answerSubmit();
   expect(await worker.ended).toMatchObject({ code: 0, signal: null });

@@ -1,11 +1,10 @@
-/** One line of a metrics endpoint. */
 export interface Sample {
   name: string;
   labels: Record<string, string>;
   value: number;
 }
 
-/** What a metrics endpoint tells now, in Prometheus' text format. */
+/** The samples of a metrics endpoint in Prometheus' text format. */
 export class Exposition {
   readonly samples: readonly Sample[];
 
@@ -22,7 +21,7 @@ export class Exposition {
     return new Exposition(await response.text());
   }
 
-  /** The sum of all samples of this name with these labels; undefined: there is none. */
+  /** The sum of all samples with this name and these labels; undefined if there are none. */
   sum(name: string, labels: Record<string, string> = {}): number | undefined {
     const wanted = Object.entries(labels);
     const found = this.samples.filter(
@@ -35,7 +34,7 @@ export class Exposition {
     return new Set(this.samples.map(({ name }) => name));
   }
 
-  /** Names as they are declared: `x_seconds`, whose samples are `x_seconds_bucket` and so on. */
+  /** Declared names, such as `x_seconds` for samples `x_seconds_bucket` and so on. */
   declaredNames(): string[] {
     return [...this.text.matchAll(/^# TYPE (\S+) /gm)].map(([, name = '']) => name);
   }

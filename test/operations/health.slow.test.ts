@@ -9,7 +9,7 @@ import { testTemporalAddress } from '../support/temporal';
 import { startTemporalProxy, type Refusal, type TemporalProxy } from '../support/temporal-proxy';
 import { until } from '../support/until';
 
-/** Worker, receiver and service as processes that tell how they are, and a Temporal between which and them stands a proxy. */
+/** Worker, receiver and service as processes with health endpoints, behind a proxy to Temporal. */
 
 const parts = ['worker', 'callbacks', 'service'] as const;
 type Part = (typeof parts)[number];
@@ -63,12 +63,12 @@ async function ask(part: Part, path: 'healthz' | 'readyz'): Promise<{ status: nu
 const isReady = (part: Part) => async () => (await ask(part, 'readyz')).status === 200;
 
 describe.each(parts)('fileconv %s', (part) => {
-  it('is alive and ready when it runs', async () => {
+  it('is alive and ready while it is running', async () => {
     await until(`${part} is ready`, isReady(part));
     expect(await ask(part, 'healthz')).toEqual({ status: 200 });
   });
 
-  it('does not start at a health address that is taken, and says which key to change', async () => {
+  it('does not start if its health address is taken, and says which key to change', async () => {
     const variable = `FILECONV_${part.toUpperCase()}_HEALTH_ADDRESS`;
     const { host } = new URL(health[part]);
     const env = { [variable]: host, TEMPORAL_ADDRESS: testTemporalAddress() };
@@ -80,7 +80,7 @@ describe.each(parts)('fileconv %s', (part) => {
   });
 });
 
-it('worker and callbacks are not ready while Temporal does not answer, stay alive, and are ready again afterwards; the service does not need it', async () => {
+it('worker and callbacks stay alive but are not ready while Temporal does not answer; the service does not need it', async () => {
   refused['GetSystemInfo'] = { status: 14, message: 'down' };
   const needing = ['worker', 'callbacks'] as const;
   await Promise.all(needing.map((part) => until(`${part} misses Temporal`, async () => !(await isReady(part)()))));
@@ -99,7 +99,7 @@ it.each([
     () => createCallbackUrl(urls.callbacks, { workflowId: 'a', nonce: 'n' }, parseCallbackKeys(callbackKey).current),
   ],
   ['service', () => `${urls.service}/v1/format/get`],
-] as const)('fileconv %s is not ready while it finishes what it has begun, and ends with 0', async (part, url) => {
+] as const)('fileconv %s is not ready while it finishes requests in flight, and exits with 0', async (part, url) => {
   const request = await beginRequest(url());
   running[part].child.kill('SIGTERM');
   await until(`${part} drains`, async () => !(await isReady(part)()));
@@ -109,7 +109,7 @@ it.each([
   expect(await running[part].ended).toMatchObject({ code: 0, signal: null });
 });
 
-/** A request whose body does not end. */
+/** Starts a request whose body does not end. */
 async function beginRequest(url: string): Promise<Socket> {
   const { hostname, port, pathname } = new URL(url);
   const socket = connect(Number(port), hostname);
@@ -119,7 +119,7 @@ async function beginRequest(url: string): Promise<Socket> {
   socket.write(
     `POST ${pathname} HTTP/1.1\r\nhost: x\r\n${type}\r\ncontent-length: 100\r\nexpect: 100-continue\r\n\r\n`,
   );
-  // The server has begun with the request once it wants more of it.
+  // This answer proves that the server has begun with the request.
   const [answer] = (await once(socket, 'data')) as [Buffer];
   expect(answer.toString()).toMatch(/^HTTP\/1\.1 100/);
   return socket;

@@ -13,7 +13,7 @@ import { loadConfig, type LoadedConfig } from '../../packages/cli/src/config/loa
 import { parseAccountsFile } from '../../packages/service/src/accounts/accounts-file';
 import { findUnknownWord } from '../support/command-lines';
 
-/** What stands in deploy/kubernetes, held against the schemas of Kubernetes, the command line, the configuration and each other. */
+/** The files in deploy/kubernetes, checked against Kubernetes' schemas, the command line, the configuration and each other. */
 
 const root = path.resolve(__dirname, '../..');
 const folder = path.join(root, 'deploy/kubernetes');
@@ -90,7 +90,7 @@ async function configOf(part: Part): Promise<LoadedConfig> {
   return loadConfig({ cwd: '/srv/files', env: { ...imageEnv, ...env }, file: path.join(folder, 'base/fileconv.toml') });
 }
 
-it('are what the schemas of Kubernetes allow, and what they forbid would be found', () => {
+it("the resources are valid by Kubernetes' schemas, and an invalid one is detected", () => {
   for (const each of base) validate(each);
   expect(base.length).toBeGreaterThan(8);
   const [worker] = resourcesOf('base/worker.yaml');
@@ -98,7 +98,7 @@ it('are what the schemas of Kubernetes allow, and what they forbid would be foun
   expect(() => validate({ ...worker, spec: { ...worker.spec, replicas: 'two' } })).toThrow('replicas');
 });
 
-it('lists every file of the folder', () => {
+it('the kustomization lists every file of the folder', () => {
   const files = readdirSync(path.join(folder, 'base')).filter(
     (name) => name.endsWith('.yaml') && name !== 'kustomization.yaml',
   );
@@ -108,7 +108,7 @@ it('lists every file of the folder', () => {
 describe.each(parts)('the pods of the %s', (part) => {
   const { container: own, volumes, labels, ...spec } = pods[part];
 
-  it('start a command that there is, with keys that there are, and tell their health where they are asked', async () => {
+  it('start an existing command with valid keys, and have their health probes at the right port', async () => {
     expect(own.args).toEqual([part, '--config', '/etc/fileconv/fileconv.toml']);
     expect(findUnknownWord(own.args)).toBeUndefined();
     const { values, warnings } = await configOf(part);
@@ -121,7 +121,7 @@ describe.each(parts)('the pods of the %s', (part) => {
     );
   });
 
-  it('run as no root, may write to their own volumes only, and mount what they have', () => {
+  it('do not run as root, may write only to their own volumes, and mount all of them', () => {
     expect(spec).toMatchObject({
       automountServiceAccountToken: false,
       securityContext: { runAsNonRoot: true, runAsUser: 1000, seccompProfile: { type: 'RuntimeDefault' } },
@@ -139,14 +139,14 @@ describe.each(parts)('the pods of the %s', (part) => {
     expect(paths).toMatchObject({ config: '/etc/fileconv', state: '/var/lib/fileconv' });
   });
 
-  it('have time to end', async () => {
+  it('have enough time to end', async () => {
     const { worker, timeouts, policies } = (await configOf(part)).values;
     const answer = Math.max(timeouts.headersSeconds, policies.submitTimeout / 1_000);
     const longest = part === 'worker' ? worker.shutdownGraceSeconds + answer : 10;
     expect(spec.terminationGracePeriodSeconds).toBeGreaterThan(longest);
   });
 
-  it('are those that the service of that name and the budget choose', () => {
+  it('are selected by the service of the same name and by the disruption budget', () => {
     const selectors = base.flatMap(({ kind, metadata, spec: chosen }) =>
       metadata.name === `fileconv-${part}` && ['Service', 'PodDisruptionBudget'].includes(kind)
         ? [chosen?.['selector']]
@@ -157,7 +157,7 @@ describe.each(parts)('the pods of the %s', (part) => {
   });
 });
 
-it('find the secret’s files where the configuration looks for them', async () => {
+it("the pods find the secret's files where the configuration looks for them", async () => {
   const { apps, callbacks, service } = (await configOf('service')).values;
   const { token } = apps['cluster'] ?? {};
   const wanted = {
@@ -168,12 +168,12 @@ it('find the secret’s files where the configuration looks for them', async () 
   for (const part of parts) {
     const mounted = pods[part].volumes.flatMap(({ secret }) => secret?.items ?? []);
     const files = mounted.map((item) => `/run/secrets/fileconv/${item.path}`);
-    // Nothing more: whoever gets into a pod has no other part's secrets.
+    // Nothing else: an intruder in one pod must not get the secrets of another part.
     expect(files).toEqual(wanted[part]);
   }
 });
 
-it('find each other by the names and ports of their services', async () => {
+it('the pods find each other by the names and ports of their services', async () => {
   const { apps, callbacks, service } = (await configOf('worker')).values;
   expect(apps['cluster']?.baseUrl).toBe(`http://fileconv-service:${service.port}`);
   expect(callbacks.publicBaseUrl).toBe(`http://fileconv-callbacks:${callbacks.port}`);
@@ -185,7 +185,7 @@ it('find each other by the names and ports of their services', async () => {
   ]);
 });
 
-it('the page makes accounts that the service takes, for the app of the configuration', async () => {
+it('the page creates accounts that the service accepts, for the app of the configuration', async () => {
   const page = readFileSync(path.join(root, 'docs/operations/kubernetes.md'), 'utf8');
   const [, accounts = ''] = /accounts\.toml <<EOF\n([^]*?)\nEOF/.exec(page) ?? [];
   const { apps } = parseAccountsFile(accounts.replace(/\$\(.*\)/, 'a'.repeat(64)), 'accounts.toml');
@@ -195,7 +195,7 @@ it('the page makes accounts that the service takes, for the app of the configura
   expect(apps[0]).toMatchObject({ callbackDomains: [hostname], privateCallbackHosts: [hostname] });
 });
 
-it('the page makes the secrets with credentials of stores and of Temporal, and who needs none of them gets none', () => {
+it('the page creates the secrets for stores and Temporal, and each pod gets only those that it needs', () => {
   const page = readFileSync(path.join(root, 'docs/operations/kubernetes.md'), 'utf8');
   const secretOf = (variable: string) => {
     const [, name = ''] = new RegExp(`create secret generic (\\S+) --from-literal=${variable}=`).exec(page) ?? [];
@@ -208,14 +208,14 @@ it('the page makes the secrets with credentials of stores and of Temporal, and w
   expect(sources).toEqual([[secretOf('AWS_ACCESS_KEY_ID'), temporal], [temporal], undefined, [temporal]]);
 });
 
-it('the service has memory for as many conversions as it runs at a time', async () => {
+it('the service has enough memory for its concurrent conversions', async () => {
   const { conversionConcurrency, maxConversionMemoryBytes } = (await configOf('service')).values.service;
   const limits = z.object({ limits: z.object({ memory: z.string().regex(/^\d+Gi$/) }) });
   const gibibytes = Number.parseInt(limits.parse(pods.service.container['resources']).limits.memory, 10);
   expect((gibibytes - 1) * 1024 ** 3).toBeGreaterThanOrEqual(conversionConcurrency * maxConversionMemoryBytes);
 });
 
-it('images have the version of the package wherever they are named', () => {
+it('images have the version of the package everywhere', () => {
   const { version } = z
     .object({ version: z.string() })
     .parse(JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')));
@@ -226,7 +226,7 @@ it('images have the version of the package wherever they are named', () => {
   }
 });
 
-it('KEDA and the Worker Controller ask the queue, the namespace and the server of the configuration', async () => {
+it('KEDA and the Worker Controller use the queue, the namespace and the server of the configuration', async () => {
   const { temporal, worker } = (await configOf('worker')).values;
   const { address: endpoint, namespace } = temporal;
   const [scaled] = resourcesOf('keda/scaled-object.yaml');
@@ -244,8 +244,8 @@ it('KEDA and the Worker Controller ask the queue, the namespace and the server o
   ]);
 });
 
-describe('the worker for Temporal’s Worker Controller', () => {
-  it('has the pods of the other one', () =>
+describe("the worker for Temporal's Worker Controller", () => {
+  it('has the same pods as the other one', () =>
     expect(podOf('WorkerDeployment', 'fileconv-worker', controlled)).toEqual(pods.worker));
 
   it('takes its version from the variables of the controller', async () => {

@@ -8,7 +8,7 @@ import { SecretTraces } from '../support/secret-traces';
 import { until } from '../support/until';
 import { callbackKey, meteredToken, startMeteredStack, type Kind, type MeteredStack } from './metered-stack';
 
-/** The logs of a real worker and a real receiver that tell all they can, after jobs that met what an operator wants to know of. */
+/** The logs of a real worker and a real receiver at the most verbose level, after jobs of interest to an operator. */
 
 const lineSchema = z.looseObject({ level: z.string(), time: z.iso.datetime(), process: z.string(), msg: z.string() });
 type Line = z.infer<typeof lineSchema>;
@@ -44,7 +44,7 @@ beforeAll(async () => {
   );
   await paused.cancel();
   await paused.result().catch(() => undefined);
-  // Somebody who guesses.
+  // A forged callback.
   await fetch(`${stack.callbacksUrl}/am9i.nonce.${'x'.repeat(43)}`, { method: 'POST' });
   await worker.drain();
   await receiver.end('SIGTERM');
@@ -60,7 +60,7 @@ const linesOfJob = (kind: Kind) => workerLines.filter((line) => line['workflowId
 it('every line of a worker and of a receiver is JSON, with level, time, process and message', () => {
   expect(new Set(workerLines.map((line) => line.process))).toEqual(new Set(['worker']));
   expect(new Set(receiverLines.map((line) => line.process))).toEqual(new Set(['callbacks']));
-  // All they can tell: this level is one that shows whole activations.
+  // Proves that the level is verbose enough to show whole activations.
   expect(workerLines.filter(({ level }) => level === 'trace').length).toBeGreaterThan(20);
 });
 
@@ -70,7 +70,7 @@ it.each([
   ['refused', 'Job failed', 'warn', { code: 'NOT_VALID_EXTENSION', phase: 'uploading', endpoint: 'v1/upload/file' }],
   ['cut', 'Outcome of a submit was unknown', 'warn', { decision: 'failed' }],
   ['cut', 'Job failed', 'warn', { code: 'OUTCOME_UNKNOWN', phase: 'submitting' }],
-] as const)('the job that is %s tells once: %s', (kind, message, level, fields) => {
+] as const)('the job that is %s logs once: %s', (kind, message, level, fields) => {
   expect(linesOfJob(kind).filter(({ msg }) => msg === message)).toEqual([
     expect.objectContaining({
       level,
@@ -89,31 +89,31 @@ it.each([
     'The service wants a pause',
     { activityType: activityNames.uploadFile, code: 'TOO_MANY_REQUESTS', httpStatus: 429, retryAfterSeconds: 600 },
   ],
-] as const)('a step of the job that is %s tells: %s', (kind, message, fields) => {
+] as const)('a step of the job that is %s logs: %s', (kind, message, fields) => {
   expect(linesOfJob(kind).filter(({ msg }) => msg === message)).toEqual([
     expect.objectContaining({ level: 'warn', app: 'stub', runId: expect.any(String) as string, ...fields }),
   ]);
 });
 
-it('the SDK does not say again at level warn that a job failed', () => {
+it('the SDK does not repeat at level warn that a job failed', () => {
   const said = workerLines.filter(({ msg }) => msg === 'Workflow failed');
   expect(said.map(({ level }) => level)).toEqual(['debug', 'debug']);
 });
 
-it('a job that goes as planned says nothing at level info', () => {
+it('a job that goes as planned logs nothing at level info', () => {
   const own = linesOfJob('fine');
   expect(own.length).toBeGreaterThan(0);
   expect(own.filter(({ level }) => !['debug', 'trace'].includes(level))).toEqual([]);
 });
 
-it('a receiver tells at level debug what it answered, and for which job', () => {
+it('a receiver logs at level debug what it answered, and for which job', () => {
   const answered = receiverLines.filter(({ msg }) => msg === 'Callback answered');
   const workflowId = jobs.get('proved')?.workflowId;
   expect(answered).toContainEqual(expect.objectContaining({ level: 'debug', status: 204, workflowId }));
   expect(answered).toContainEqual(expect.objectContaining({ level: 'debug', status: 401 }));
 });
 
-it('no line holds the token, an Authorization header, the callback key, or anything of a callback URL but the job', () => {
+it('no line contains the token, an Authorization header, the callback key, or any part of a callback URL except the job', () => {
   const callbacks = stack.stub.requests.flatMap(({ data }) =>
     typeof data['callback'] === 'string' ? [data['callback']] : [],
   );
@@ -123,7 +123,7 @@ it('no line holds the token, an Authorization header, the callback key, or anyth
   const text = workerText + stack.receiver.stderr();
   expect(secrets.filter((secret) => new SecretTraces(secret).find(text) !== undefined)).toEqual([]);
   expect(text).not.toMatch(/authorization|bearer (?!\*{8})/i);
-  // The service has said it; so there was something to keep out.
+  // Proves that there was something to keep out: the service has sent it.
   expect(text).toContain('not known to this service');
 });
 

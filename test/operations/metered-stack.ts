@@ -22,21 +22,21 @@ import { WorkerProcess } from '../support/worker-process';
 
 export const meteredToken = 'Log+Token/4711=do~not?tell';
 export const callbackKey = 'metrics-callback-key-0123456789-abcdef';
-/** Part of every source's name: no metric may hold it. */
+/** Part of every source's name; no metric may contain it. */
 export const secretName = 'payroll-of-ms-smith';
 
-/** A worker, a receiver and an embedded service, each a process that tells its metrics, and jobs on them. */
+/** A worker, a receiver and an embedded service as processes with metrics, and jobs on them. */
 export interface MeteredStack {
   urls: { worker: string; callbacks: string; service: string };
   /** The service itself, not its metrics. */
   serviceUrl: string;
-  /** Where the receiver is called back. */
+  /** The receiver's base URL for callbacks. */
   callbacksUrl: string;
   stub: StubService;
   worker: WorkerProcess;
   receiver: RunningProcess;
   temporal: Client;
-  /** Starts a job whose source is named after `kind`, which says what the service is to do with it. */
+  /** Starts a job whose source is named after `kind`, which tells the service what to do with it. */
   start: (kind: Kind, policies?: ConversionPolicies, app?: string) => Promise<ConversionHandle>;
   close(): Promise<void>;
 }
@@ -44,23 +44,23 @@ export interface MeteredStack {
 /** What goes wrong with a job. */
 export type Kind =
   | 'fine'
-  /** The upload is refused with a code of the document. */
+  /** The upload is refused with a documented code. */
   | 'refused'
-  /** The upload is refused with a code that only this service knows. */
+  /** The upload is refused with an undocumented code. */
   | 'strange'
-  /** The first upload meets a proxy's error page. */
+  /** The first upload gets a proxy's error page. */
   | 'flaky'
-  /** The first upload is one too many. */
+  /** The first upload exceeds the rate limit. */
   | 'limited'
   /** As before, with a pause that is longer than any test. */
   | 'paused'
-  /** The first submit's connection is cut. */
+  /** The connection of the first submit is cut. */
   | 'cut'
   /** As before, and then the service calls back. */
   | 'proved'
-  /** There are no vCredits for it. */
+  /** There are no vCredits. */
   | 'poor'
-  /** There are none when it asks for the first time. */
+  /** There are no vCredits for its first request. */
   | 'short';
 
 export async function startMeteredStack({ logLevel = 'info' } = {}): Promise<MeteredStack> {
@@ -121,7 +121,7 @@ export async function startMeteredStack({ logLevel = 'info' } = {}): Promise<Met
       const source = path.join(folder, `${secretName}-${kind}-${number}.md`);
       await writeFile(source, '# A report\n');
       const destination = path.join(folder, `${number}.pdf`);
-      // A worker that has learnt of missing vCredits asks for none of the same formats.
+      // A worker that knows of missing vCredits parks all jobs of the same formats, so these have their own.
       const output = ['poor', 'short'].includes(kind) ? 'docx' : 'pdf';
       const waits = { pollAfter: 200, unknownOutcomeWait: 200, submitTimeout: '5 seconds' };
       return client.start({ app, source, output, destination, policies: { ...quickPolicies, ...waits, ...policies } });
@@ -141,7 +141,7 @@ async function end({ child, ended }: RunningProcess): Promise<void> {
   await ended;
 }
 
-/** Every misbehaviour but a lack of vCredits happens once a job. */
+/** Every misbehaviour except a lack of vCredits happens once per job. */
 function misbehave(stub: StubService): void {
   const done = new Set<string>();
   const isFirst = (connector: string) => !done.has(connector) && done.add(connector);

@@ -13,7 +13,7 @@ import { until } from '../support/until';
 import { Exposition, type Sample } from './exposition';
 import { callbackKey, secretName, startMeteredStack, type MeteredStack } from './metered-stack';
 
-/** The metrics of a real worker, receiver and service, after jobs that ended in every way. */
+/** The metrics of a real worker, receiver and service, after jobs with every kind of end. */
 
 const folder = path.resolve(__dirname, '../../docs/operations');
 
@@ -42,13 +42,13 @@ const dashboardSchema = z.looseObject({
   ),
 });
 
-/** A query, and where it stands. */
+/** A query, and where it is used. */
 interface Query {
   where: string;
   expr: string;
 }
 
-/** What a query asks for. */
+/** The parts of a parsed query. */
 interface Asked {
   /** Metrics with the labels that are matched. */
   metrics: { name: string; labels: string[] }[];
@@ -83,7 +83,7 @@ beforeAll(async () => {
   await cancelled.cancel();
   await Promise.allSettled([cancelled, ...ending].map((each) => each.result()));
   ids.push(...[parked, cancelled, ...ending].map(({ workflowId }) => workflowId));
-  // Somebody who guesses.
+  // Requests of an intruder.
   await fetch(`${stack.serviceUrl}/v1/convert/file`, { method: 'POST' });
   await fetch(`${stack.serviceUrl}/v1/${secretName}`, { method: 'POST' });
   await until('the server has counted the jobs that are left', async () => {
@@ -98,7 +98,7 @@ beforeAll(async () => {
 afterAll(() => stack.close());
 
 describe('the metrics of a worker', () => {
-  it('count every job that ended, by status and code', () => {
+  it('count every finished job by status and code', () => {
     const ended = (status: string, code: string) => told.worker.sum('fileconv_jobs_ended_total', { status, code });
     expect([ended('succeeded', 'none'), ended('cancelled', 'none')]).toEqual([5, 1]);
     expect([ended('skipped', 'none'), ended('failed', 'OUTCOME_UNKNOWN')]).toEqual([0, 1]);
@@ -106,7 +106,7 @@ describe('the metrics of a worker', () => {
     expect(told.worker.sum('fileconv_jobs_ended_total')).toBe(10);
   });
 
-  it('call a code that only the service knows other, and so are bounded', () => {
+  it('report a code that only the service knows as other, so that the number of labels is bounded', () => {
     expect(told.worker.sum('fileconv_jobs_ended_total', { status: 'failed', code: 'other' })).toBe(1);
     const known = [...Object.keys(errorCodes), ...Object.values(failureCodes), 'UNKNOWN_APP', 'none', 'other'];
     for (const { labels } of told.worker.samples) {
@@ -119,24 +119,24 @@ describe('the metrics of a worker', () => {
     ['failed', 1],
     ['resolvedByCallback', 1],
     ['cancelled', 0],
-  ])('tell that %s was decided after an unknown outcome, %i times', (decision, times) => {
+  ])('count %s after an unknown outcome %i times', (decision, times) => {
     expect(told.worker.sum('fileconv_unknown_outcomes_total', { decision })).toBe(times);
   });
 
-  it('tell how many jobs are parked now, and how often one was', () => {
+  it('report the number of parked jobs, and how many were ever parked', () => {
     expect(told.worker.sum('fileconv_jobs', { app: 'stub', status: 'parked' })).toBe(1);
     expect(told.worker.sum('fileconv_jobs', { app: 'stub', status: 'running' })).toBe(0);
     expect(told.worker.sum('fileconv_jobs_parked_total')).toBe(2);
   });
 
-  it('tell how long jobs stayed in each phase they have left', () => {
+  it('report the time that jobs spent in each finished phase', () => {
     const left = (phase: string) => told.worker.sum('fileconv_job_phase_seconds_count', { phase });
-    // All but the one whose app is unknown wait for an upload; that one stays in the phase until it fails.
+    // All jobs except the one with an unknown app have left this phase; that one stays in it until it fails.
     expect([left('uploading'), left('downloading'), left('parked')]).toEqual([11, 5, 1]);
     expect(told.worker.sum('fileconv_job_phase_seconds_sum', { phase: 'downloading' })).toBeGreaterThan(0);
   });
 
-  it('count requests by endpoint and by what was answered', () => {
+  it('count requests by endpoint and status', () => {
     const sent = (endpoint: string, status: string) =>
       told.worker.sum('fileconv_requests_total', { app: 'stub', endpoint: `v1/${endpoint}`, status });
     expect([sent('download/url/get', '200'), sent('upload/file', '429')]).toEqual([5, 1]);
@@ -146,7 +146,7 @@ describe('the metrics of a worker', () => {
     );
   });
 
-  it('tell the wait for a turn: in line, and away for the whole RETRY-AFTER', () => {
+  it('report the wait for the rate limit, both in the queue and away for the whole RETRY-AFTER', () => {
     const waits = { app: 'stub', class: 'upload' };
     expect(told.worker.sum('fileconv_rate_limit_wait_seconds_sum', { ...waits, where: 'away' })).toBeGreaterThanOrEqual(
       1,
@@ -154,7 +154,7 @@ describe('the metrics of a worker', () => {
     expect(told.worker.sum('fileconv_rate_limit_wait_seconds_count', { ...waits, where: 'line' })).toBeGreaterThan(0);
   });
 
-  it('count bytes of files and no others', () => {
+  it('count only the bytes of files', () => {
     expect(told.worker.sum('fileconv_transferred_bytes_total', { direction: 'down' })).toBe(5 * 'PK result'.length);
     const uploads = told.worker.sum('fileconv_requests_total', { endpoint: 'v1/upload/file' }) ?? 0;
     expect(told.worker.sum('fileconv_transferred_bytes_total', { direction: 'up' })).toBe(
@@ -162,12 +162,12 @@ describe('the metrics of a worker', () => {
     );
   });
 
-  it('count attempts that are made again, and not what waits its turn', () => {
+  it('count retries, but not waits for the rate limit', () => {
     expect(told.worker.sum('fileconv_retries_total', { app: 'stub', step: 'upload', code: 'other' })).toBe(1);
     expect(told.worker.sum('fileconv_retries_total', { code: 'TOO_MANY_REQUESTS' })).toBeUndefined();
   });
 
-  it('are no others than those that are declared', () => {
+  it('are exactly the declared ones', () => {
     const ours = told.worker.declaredNames().filter((name) => name.startsWith('fileconv_'));
     expect(ours.sort()).toEqual(
       Object.values(workerMetrics)
@@ -177,21 +177,21 @@ describe('the metrics of a worker', () => {
   });
 });
 
-it('the metrics of a receiver count callbacks by answer, and signals by what Temporal said', () => {
+it('the metrics of a receiver count callbacks by status, and signals by outcome', () => {
   expect(told.callbacks.sum('fileconv_callbacks_total', { status: '204' })).toBe(1);
   expect(told.callbacks.sum('fileconv_callback_signals_total', { outcome: 'accepted' })).toBe(1);
   expect(told.callbacks.sum('fileconv_callback_signals_total', { outcome: 'refused' })).toBe(0);
   expect(told.callbacks.sum('fileconv_callbacks_in_flight')).toBe(0);
 });
 
-it('the metrics of a service count requests by endpoint, whatever path somebody makes up', () => {
+it('the metrics of a service count requests by endpoint, and made-up paths as other', () => {
   expect(told.service.sum('fileconv_service_requests_total', { endpoint: 'v1/convert/file', status: '403' })).toBe(1);
   expect(told.service.sum('fileconv_service_requests_total', { endpoint: 'other' })).toBe(1);
   expect(told.service.sum('fileconv_service_conversions_waiting')).toBe(0);
 });
 
 it.each(['worker', 'callbacks', 'service'] as const)(
-  'a %s whose metrics address is taken does not start, and says which key to change',
+  'a %s with a taken metrics address does not start, and says which key to change',
   async (part) => {
     const cwd = await newFolder();
     const { host } = new URL(stack.urls[part]);
@@ -205,7 +205,7 @@ it.each(['worker', 'callbacks', 'service'] as const)(
   },
 );
 
-it('no metric holds a file name, an id, a token or a key', () => {
+it('no metric contains a file name, an id, a token or a key', () => {
   const secrets = [
     secretName,
     'report',
@@ -218,7 +218,7 @@ it('no metric holds a file name, an id, a token or a key', () => {
   ];
   for (const { text } of Object.values(told)) {
     for (const secret of secrets) expect(text).not.toContain(secret);
-    // No id of a workflow, a run or a task, but for the name of this test's task queue.
+    // No id of a workflow, a run or a task, except in the name of this test's task queue.
     expect(text.replaceAll(/metered-[0-9a-f-]{36}/g, '')).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}-/);
   }
 });
@@ -234,12 +234,12 @@ describe('docs/operations', () => {
     declared = Object.values(told).flatMap((each) => each.declaredNames());
   });
 
-  it('every query of the alerts and of the dashboard can be read', () => {
+  it('every query of the alerts and the dashboard can be parsed', () => {
     expect(queries.length).toBeGreaterThan(30);
     expect(queries.filter(({ expr }) => read(expr).isBroken)).toEqual([]);
   });
 
-  it('every metric in a query is told by a process, with the labels that the query names', () => {
+  it('every metric in a query exists, with the labels in the query', () => {
     const wrong = queries.flatMap(({ where, expr }) => {
       const { metrics, groupedBy } = read(expr);
       const missing = metrics.flatMap(({ name, labels }) => {
@@ -255,7 +255,7 @@ describe('docs/operations', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('every metric of ours is explained, and nothing else', async () => {
+  it('the page explains every metric of ours, and no unknown one', async () => {
     const page = await readFile(path.join(folder, 'metrics.md'), 'utf8');
     const explained = [...page.matchAll(/`((?:fileconv|temporal)_[a-z_]+)`/g)].map(([, name = '']) => name);
     const ours = declared.filter((name) => name.startsWith('fileconv_'));
@@ -280,7 +280,7 @@ async function readAlerts(): Promise<Query[]> {
 async function readDashboard(): Promise<Query[]> {
   const json: unknown = JSON.parse(await readFile(path.join(folder, 'grafana-dashboard.json'), 'utf8'));
   return dashboardSchema.parse(json).panels.flatMap(({ title, targets = [] }) =>
-    // Grafana puts the range in.
+    // Grafana inserts the range.
     targets.map(({ expr }) => ({ where: `dashboard ${title}`, expr: expr.replaceAll('$__rate_interval', '5m') })),
   );
 }

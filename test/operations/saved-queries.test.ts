@@ -6,7 +6,7 @@ import { quickPolicies, startRig, type ConversionRig } from '../support/conversi
 import { answerCompleted, answerError, answerRunning, cut } from '../support/stub-service';
 import { until } from '../support/until';
 
-/** The queries of docs/operations/saved-queries.md, as they stand there, on jobs of each kind. */
+/** The queries of docs/operations/saved-queries.md, verbatim, with jobs of each kind. */
 
 const page = readFileSync(path.resolve(__dirname, '../../docs/operations/saved-queries.md'), 'utf8');
 const queries = new Map(
@@ -17,14 +17,14 @@ const queries = new Map(
 const app = 'billing';
 const prefix = `queries-${randomUUID()}`;
 const batch = 'invoices';
-/** What the page says in place of these. */
+/** The example values of the page. */
 const example = { taskId: '6f0c4b5e-0d57-4c1e-8a43-9d3d5c0e7b52', code: 'FAILED_CONVERT' };
 
 let rig: ConversionRig;
-/** A moment after the first job had started, and before the others. */
+/** A time between the start of the first job and that of the others. */
 let afterFirst: Date;
 
-/** What the service does with a job, by its name. */
+/** What the service does with a job, by name. */
 const services: Record<string, (submits: number) => 'run' | 'cut' | 'poor' | 'fail'> = {
   old: () => 'run',
   parked: () => 'poor',
@@ -83,7 +83,7 @@ afterAll(async () => {
 async function start(name: string): Promise<void> {
   const inBatch = ['done', 'failed', 'parked'].includes(name);
   const input = name === 'done' ? 'png' : 'md';
-  // Jobs of the formats that vCredits were missing for would park too.
+  // A lack of vCredits parks all jobs of the same formats, so these jobs have others.
   const output = { done: 'webp', parked: 'docx' }[name] ?? 'pdf';
   const source = { uri: `file://${await rig.source(`${name}.${input}`)}` };
   await rig.temporal.workflow.start('conversionJob', {
@@ -100,7 +100,7 @@ async function start(name: string): Promise<void> {
 const listed = async (count: number): Promise<void> =>
   await until('it is listed', async () => (await find("ConversionApp = 'billing'")).length === count);
 
-/** Names of the jobs of this test that a query finds. */
+/** Names of this test's jobs that match the query. */
 async function find(query: string): Promise<string[]> {
   const found: string[] = [];
   const ours = `WorkflowId STARTS_WITH '${prefix}/' AND (${query})`;
@@ -126,11 +126,11 @@ const expected: Record<string, string[]> = {
   'What cost much': ['done'],
 };
 
-it('every query of the page is tried here', () =>
+it('every query of the page is tested here', () =>
   expect([...queries.keys()].sort()).toEqual(Object.keys(expected).sort()));
 
 it.each(Object.entries(expected))('%s', async (name, names) => {
   const query = queries.get(name) ?? '';
-  // A time of the page stands for one that lies between the jobs here.
+  // Replaces the example time with one between the jobs.
   expect(await find(query.replace(/'\d{4}-\d\d-\d\dT[\d:]+Z'/, `'${afterFirst.toISOString()}'`))).toEqual(names);
 });

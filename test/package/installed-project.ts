@@ -8,12 +8,12 @@ import { z } from 'zod';
 const run = promisify(execFile);
 const root = path.resolve(__dirname, '../..');
 
-/** An empty project with the packed package and `@temporalio/*` in it, and nothing of this repository around it. */
+/** An empty project, outside this repository, with the packed package and `@temporalio/*`. */
 export interface InstalledProject {
   folder: string;
-  /** Compiles files of the project as its owner would, with the compiler of this repository. */
+  /** Compiles files of the project with its own settings, using this repository's compiler. */
   compile(files: readonly string[], options: readonly string[]): Promise<void>;
-  /** Runs a program of the project and returns what it prints. */
+  /** Runs a program of the project and returns its standard output. */
   run(program: string, args: readonly string[]): Promise<string>;
   env: NodeJS.ProcessEnv;
   remove(): Promise<void>;
@@ -25,7 +25,7 @@ export interface Tarballs {
   cli: string;
 }
 
-/** Packs what `npm run build` built, which belongs to `npm test`: to build here would take dist away from the tests that run beside. */
+/** Packs the output of `npm run build`, a part of `npm test`. Building here would remove dist under the tests that run concurrently. */
 export async function packAll(folder: string): Promise<Tarballs> {
   const script = `import { packAll } from ${JSON.stringify(path.join(root, 'scripts/pack.mjs'))};
     console.log(JSON.stringify(packAll(${JSON.stringify(folder)})));`;
@@ -33,7 +33,7 @@ export async function packAll(folder: string): Promise<Tarballs> {
   return z.object({ plugin: z.string(), service: z.string(), cli: z.string() }).parse(JSON.parse(stdout));
 }
 
-/** The tarball of the plugin in an empty project, beside what its users have of Temporal. */
+/** Installs the tarball of the plugin into an empty project, beside the packages of Temporal. */
 export async function installPlugin(tarball: string): Promise<InstalledProject> {
   const folder = await mkdtemp(path.join(tmpdir(), 'fileconv-package-'));
   const env = environmentOutsideNpm();
@@ -68,7 +68,7 @@ export async function installPlugin(tarball: string): Promise<InstalledProject> 
   };
 }
 
-/** Copies a file of this repository into the project, under a name that may be another one. */
+/** Copies a file of this repository into the project. */
 export async function copyIntoProject(project: InstalledProject, from: string, to: string): Promise<void> {
   const target = path.join(project.folder, to);
   await mkdir(path.dirname(target), { recursive: true });
@@ -80,7 +80,7 @@ async function installedVersion(name: string): Promise<string> {
   return z.object({ version: z.string() }).parse(JSON.parse(text)).version;
 }
 
-/** What npm sets for the script that it runs would make an npm in there work on this repository. */
+/** The environment without npm's variables, which would make an npm in the project use this repository. */
 export function environmentOutsideNpm(): NodeJS.ProcessEnv {
   const entries = Object.entries(process.env).filter(([name]) => !name.startsWith('npm_') && name !== 'INIT_CWD');
   return Object.fromEntries(entries);

@@ -41,7 +41,7 @@ describe('the plugin, installed from its tarball into an empty project', () => {
   beforeAll(async () => (project = await installPlugin(tarballs.plugin)));
   afterAll(async () => await project.remove());
 
-  it('holds the built code with its types and the workflow bundle, and no sources beside them', async () => {
+  it('contains the built code, its types and the workflow bundle, but no sources', async () => {
     const names = (await run('tar', ['-tzf', tarballs.plugin])).stdout
       .trim()
       .split('\n')
@@ -70,7 +70,7 @@ describe('the plugin, installed from its tarball into an empty project', () => {
     expect((await stat(tarballs.plugin)).size).toBeLessThan(800_000);
   });
 
-  it('holds a bundle with the lines of its sources, and neither the sources nor where they were built', async () => {
+  it('contains a bundle with the line numbers of its sources, but neither the sources nor their build path', async () => {
     const bundle = 'node_modules/temporal-file-conversion/dist/workflow-bundle.js';
     const code = await readFile(path.join(project.folder, bundle), 'utf8');
     const [, encoded = ''] = code.split('sourceMappingURL=data:').at(-1)?.split('base64,') ?? [];
@@ -83,7 +83,7 @@ describe('the plugin, installed from its tarball into an empty project', () => {
     expect(map.sourcesContent).toBeUndefined();
   });
 
-  it('names a place for its source, its page and its bugs, and asks for nothing of OpenTelemetry', async () => {
+  it('names its repository, homepage and bug tracker, and has no OpenTelemetry peer dependency', async () => {
     const manifest = JSON.parse(await readFile('package.json', 'utf8')) as Record<string, Record<string, string>>;
     const { repository, homepage, bugs } = manifest;
     for (const each of [repository?.['url'], homepage, bugs]) expect(each).toMatch(/^(git\+)?https:\/\//);
@@ -91,7 +91,7 @@ describe('the plugin, installed from its tarball into an empty project', () => {
     expect(Object.keys(peerDependencies).filter((name) => name.includes('opentelemetry'))).toEqual([]);
   });
 
-  it('brings few packages beside those of Temporal, none of them under the GPL', async () => {
+  it('adds few packages to those of Temporal, none of them under the GPL', async () => {
     const { packages } = lockSchema.parse(
       JSON.parse(await readFile(path.join(project.folder, 'package-lock.json'), 'utf8')),
     );
@@ -109,7 +109,7 @@ describe('the plugin, installed from its tarball into an empty project', () => {
     ).toEqual([]);
   });
 
-  it('is imported from an ES module by name', async () => {
+  it('can be imported from an ES module by name', async () => {
     const program = `
       import { FileConversionClient, FileConversionPlugin } from 'temporal-file-conversion';
       import { createConversionWorker } from 'temporal-file-conversion/worker';
@@ -162,8 +162,8 @@ describe('the plugin, installed from its tarball into an empty project', () => {
       await project.compile(files, ['--noEmit', '--skipLibCheck', ...options]);
     });
 
-    it('with names for whoever writes a library: of all that functions return, and of all values', async () => {
-      // The entry for S3 needs a package that is not there.
+    it('that a library can name: those of all return values, and of all exported values', async () => {
+      // The entry for S3 needs a package that is not installed.
       const program = `
         const { exports } = require('temporal-file-conversion/package.json');
         for (const subpath of Object.keys(exports).filter((each) => !/json$|s3$/.test(each))) {
@@ -211,7 +211,7 @@ describe('the plugin, installed from its tarball into an empty project', () => {
 
     const uriOf = (name: string) => pathToFileURL(path.join(project.folder, 'files', name)).href;
 
-    /** A program of the project that runs a worker. */
+    /** Starts a program of the project that runs a worker. */
     function startWorker(program: string): ChildProcess {
       log = '';
       child = spawn(process.execPath, [program], {
@@ -229,7 +229,7 @@ describe('the plugin, installed from its tarball into an empty project', () => {
       return child;
     }
 
-    /** Stops a worker as a deployment does, and tells how it ended. */
+    /** Stops a worker like a deployment does. Returns its exit code. */
     async function drain(worker: ChildProcess): Promise<number | null> {
       const exited = once(worker, 'exit');
       worker.kill('SIGTERM');
@@ -265,7 +265,7 @@ describe('the plugin, installed from its tarball into an empty project', () => {
       expect(await drain(worker)).toBe(0);
     });
 
-    it('on a worker of their own, which starts from the bundle in the package', async () => {
+    it('on a worker of their own, which starts from the packaged bundle', async () => {
       const taskQueue = `package-${path.basename(project.folder)}`;
       await writeFile(
         path.join(project.folder, 'conversion-worker.js'),
@@ -305,7 +305,7 @@ describe('the command line, installed from its tarball alone', () => {
     await run('npm', ['install', ...options, tarballs.cli], { env: environmentOutsideNpm() });
   });
 
-  it('tells its version, and holds nothing that only a clone needs', async () => {
+  it('prints its version, and contains nothing that only a clone needs', async () => {
     const { version } = JSON.parse(await readFile('package.json', 'utf8')) as { version: string };
     expect((await run(bin, ['--version'])).stdout.trim()).toBe(version);
     expect((await run('tar', ['-tzf', tarballs.cli])).stdout).not.toMatch(/quickstart|tsbuildinfo|\.ts\.map|\/src\//);

@@ -5,7 +5,7 @@ import { startStubService, stubAppId, stubToken, type StubService } from '../sup
 import { testTemporalAddress } from '../support/temporal';
 import { installPlugin, packAll, type InstalledProject } from './installed-project';
 
-/** The tarball in the test tools of its users: a worker with the plugin, started and ended in a test of theirs. */
+/** The tarball with the test tools of its users: a worker with the plugin is started and stopped in one of their tests. */
 
 let folder: string;
 let stub: StubService;
@@ -21,7 +21,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** The body of their test; `load` is how the tool's modules import. */
+/** The body of the user's test. `load` writes an import for the tool's module system. */
 function body(load: (names: string, from: string) => string): string {
   return `${load('NativeConnection, Worker', '@temporalio/worker')}
 ${load('Client, Connection', '@temporalio/client')}
@@ -52,7 +52,7 @@ async function install(tool: string): Promise<InstalledProject> {
   return project;
 }
 
-it('runs in a CommonJS project with Jest 29, as it comes', async () => {
+it('runs in a CommonJS project with default Jest 29', async () => {
   const project = await install('jest@29');
   try {
     const test = body((names, from) => `const { ${names} } = require('${from}');`);

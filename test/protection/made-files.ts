@@ -1,7 +1,7 @@
 import { createCipheriv, createHash } from 'node:crypto';
 import { rc4 } from '../../src/protection/rc4';
 
-/** Files of Office that no program at hand writes, made by the letter of [MS-CFB], [MS-OFFCRYPTO], [MS-XLS] and [MS-PPT]. */
+/** Office files that no available program writes, made by the letter of [MS-CFB], [MS-OFFCRYPTO], [MS-XLS] and [MS-PPT]. */
 
 const sectorBytes = 512;
 
@@ -13,7 +13,7 @@ export function numbers(bytes: 2 | 4, ...values: number[]): Buffer {
   return made;
 }
 
-/** A compound file with these streams at its top, and others in a storage, as an embedded document has. */
+/** A compound file with these streams at its top, and others in a storage, like an embedded document. */
 export function compound(
   streams: Readonly<Record<string, Buffer>>,
   embedded: Readonly<Record<string, Buffer>> = {},
@@ -64,7 +64,7 @@ export function compound(
   return Buffer.concat([header, ...sectors]);
 }
 
-/** What encrypts with a key of a cryptographic provider begins so: RC4, or AES as in Office Open XML of 2007. */
+/** The header of an encryption with a key of a cryptographic provider: RC4, or AES as in Office Open XML of 2007. */
 export function providerInfo(password: string, cipher: 'rc4' | 'aes'): Buffer {
   const isRc4 = cipher === 'rc4';
   const salt = Buffer.alloc(16, 7);
@@ -97,7 +97,7 @@ export function providerInfo(password: string, cipher: 'rc4' | 'aes'): Buffer {
 const record = (type: number, ...content: Buffer[]) =>
   Buffer.concat([numbers(2, 0, type), numbers(4, Buffer.concat(content).length), ...content]);
 
-/** A presentation; encrypted with a password, if one is given. */
+/** A presentation; encrypted if a password is given. */
 export function presentation(password?: string): Buffer {
   const encryption = record(0x2f14, password === undefined ? Buffer.alloc(0) : providerInfo(password, 'rc4'));
   const directory = record(0x1772, numbers(4, (2 << 20) | 1, 0, 0));
@@ -110,7 +110,7 @@ export function presentation(password?: string): Buffer {
   });
 }
 
-/** A workbook, of Excel 97 on or of Excel 5, with what its FILEPASS record says. */
+/** A workbook of Excel 97 or later, or of Excel 5, with this content in its FILEPASS record. */
 export function workbook(filePass: Buffer | undefined, version: 6 | 5 = 6): Buffer {
   const line = (type: number, content: Buffer) => Buffer.concat([numbers(2, type, content.length), content]);
   const begin = line(0x0809, numbers(2, version * 256, 5, 0, 0));

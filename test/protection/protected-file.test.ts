@@ -6,7 +6,7 @@ import { compound, numbers, presentation, providerInfo, workbook } from './made-
 const samples = path.join(__dirname, 'samples');
 const sample = (name: string) => readFileSync(path.join(samples, name));
 
-/** With the bytes that were read, and how often. */
+/** Also counts the reads and their bytes. */
 async function look(content: Buffer): Promise<{ isIt: boolean; reads: number; bytes: number }> {
   let [reads, bytes] = [0, 0];
   const readAt = (start: number, length: number) => {
@@ -18,7 +18,7 @@ async function look(content: Buffer): Promise<{ isIt: boolean; reads: number; by
 }
 
 // Written by LibreOffice (doc, xls, odt, ods), msoffcrypto-tool (docx, xlsx) and qpdf (pdf, of revisions 2 to 6, with tables and with
-// streams of objects, linearized or not). `restricted` has the owner's password alone, `velvet` the one that Excel tries by itself.
+// object streams, linearized or not). `restricted` has only the owner's password, `velvet` the one that Excel tries automatically.
 it.each(readdirSync(samples))('%s', async (name) => {
   expect((await look(sample(name))).isIt).toBe(name.startsWith('locked'));
 });
@@ -48,7 +48,7 @@ it.each([
     false,
   ],
   ['an obfuscated workbook', workbook(xor(0x1234, 0x5678)), true],
-  // Known of files in the wild.
+  // As found in real files.
   ['an obfuscated workbook that Excel opens', workbook(xor(0xb359, 0x9a0a)), false],
   ['an obfuscated workbook of Excel 5', workbook(numbers(2, 0x1234, 0x5678), 5), true],
   ['a workbook without protection', workbook(undefined), false],
@@ -84,13 +84,13 @@ it('a file of another kind takes one read of a few kilobytes, and a large PDF or
   expect(await look(pdf)).toMatchObject({ isIt: false, reads: 3 });
 });
 
-it('is not held up by what was made to do so', async () => {
+it('is not slowed down by malicious files', async () => {
   const comments = Buffer.from(`%PDF-1.7\nxref\ntrailer ${'% '.repeat(30)}\n)\nstartxref\n9\n%%EOF`, 'latin1');
   const deep = Buffer.from(`%PDF-1.7\nxref\ntrailer ${'[<<'.repeat(900)}\nstartxref\n9\n%%EOF`, 'latin1');
-  // Chains of sectors without an end, of streams that say to be small and large.
+  // Endless chains of sectors, in streams declared as small and as large.
   const endless = compound({ EncryptedPackage: Buffer.alloc(9), EncryptionInfo: Buffer.alloc(9_000) });
   endless.fill(numbers(4, 1), endless.length - 512);
-  // A list of the sectors of the table that goes in a circle, and a table of sectors that are far down in it.
+  // A circular list of the table's sectors, and entries far down in that table.
   const circle = Buffer.alloc(3 * 512);
   compound({}).copy(circle, 0, 0, 48);
   circle.writeUInt32LE(0xfffffff9, 48);
@@ -101,7 +101,7 @@ it('is not held up by what was made to do so', async () => {
   expect(Date.now() - began).toBeLessThan(5_000);
 });
 
-it('no damage makes it fail, take a file that opens for one that does not, or read without end', async () => {
+it('no damage causes an error, a false positive or endless reading', async () => {
   let seed = 7;
   const random = (below: number) => (seed = (seed * 48_271) % 2_147_483_647) % below;
   for (const name of readdirSync(samples).filter((each) => each.startsWith('plain'))) {

@@ -5,13 +5,13 @@ import { chargeProblems, conversionsOf } from '../support/invariant';
 import { workersOfEachTest } from '../support/killable-workers';
 import { until } from '../support/until';
 
-/** The worker of a batch is killed with `kill -9`, and another one takes its place: chaos-batch.nightly.test.ts kills again and again. */
+/** The worker of a batch is killed with `kill -9` and replaced. chaos-batch.nightly.test.ts kills repeatedly. */
 
 const items = 8;
 
 const workers = workersOfEachTest();
 
-it('every item of a batch whose worker was killed ends in one state, every output is whole, and what was converted too often is recorded', async () => {
+it('after its worker is killed, every item ends in one state, every output is complete, and extra conversions are recorded', async () => {
   const { folder, temporal, stub, client, startWorker } = workers;
   const run = await planRun(folder, items, { request: { window: 3, historyLimit: 20 } });
   const worker = await startWorker();

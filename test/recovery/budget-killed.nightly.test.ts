@@ -7,13 +7,13 @@ import { workersOfEachTest } from '../support/killable-workers';
 import { answerCompleted } from '../support/stub-service';
 import { until } from '../support/until';
 
-/** A batch whose workers are killed with `kill -9` again and again, and which may cost no more than its limit. */
+/** A batch with a limit on its cost, whose workers are killed repeatedly with `kill -9`. */
 
 const [files, price, limit, window, kills] = [300, 2, 100, 10, 10];
 
 const workers = workersOfEachTest();
 
-it('it is charged no more than its limit and what was in flight, and a higher limit pays for nothing twice', async () => {
+it('is charged no more than its limit plus what was in flight, and with a higher limit pays for nothing twice', async () => {
   const { folder, temporal, stub, client, startWorker } = workers;
   const source = path.join(folder, 'in');
   await mkdir(source);
@@ -21,7 +21,7 @@ it('it is charged no more than its limit and what was in flight, and a higher li
   stub.on('task/response', (seen, response) => answerCompleted(response, seen.connector, { vcredits: price }));
   const folders = { out: path.join(folder, 'out'), runs: path.join(folder, 'runs') };
   const request = { name: `batch-${randomUUID()}`, sources: [source], to: 'pdf', ...folders };
-  // All kills may meet the submits of one file.
+  // All kills may hit submits of the same file.
   const policies = { ...quickPolicies, maxResubmissions: kills };
   const start = (maxVcredits: number) =>
     client.startBatch({ ...request, window, maxVcredits, historyLimit: 100, policies });

@@ -5,12 +5,12 @@ import { quickPolicies } from '../support/conversion-worker';
 import { workersOfEachTest } from '../support/killable-workers';
 import { until } from '../support/until';
 
-/** A worker is killed while it checks a result; another one takes its place. */
+/** A worker is killed while it checks a result, and is replaced. */
 
 const workers = workersOfEachTest();
 const out = () => path.join(workers.folder, 'out');
 
-/** Looks for as long as the file `hold` is there. */
+/** Waits as long as the file `hold` exists. */
 const script = `#!/bin/sh
 touch "$(dirname "$0")/begun"
 while [ -e "$(dirname "$0")/hold" ]; do sleep 0.1; done
@@ -28,7 +28,7 @@ const start = async () =>
 it.each([
   ['good', 'report.docx'],
   ['bad', 'report.docx.suspect'],
-])('comes to the same end with a result that is %s', async (quality, name) => {
+])('ends the same way with a result that is %s', async (quality, name) => {
   const { stub, folder } = workers;
   const [program, hold, scratch] = [path.join(folder, 'check.sh'), path.join(folder, 'hold'), path.join(folder, 'tmp')];
   await mkdir(scratch);
@@ -59,11 +59,11 @@ it.each([
   );
   expect(ended).toMatchObject({ name, ...(quality === 'bad' && { code: 'RESULT_SUSPECT' }) });
   expect([await readdir(out()), stub.count('convert/file')]).toEqual([[name], 1]);
-  // What was left is swept, and nothing more is left.
+  // The old leftovers are swept, and no new ones remain.
   expect(await leftBehind()).toEqual([]);
 });
 
-it('is not taken for a lost worker, however long the program takes', async () => {
+it('does not take a slow check command for a lost worker', async () => {
   await workers.startWorker({ env: { FILECONV_WORKER_CHECK_COMMAND: 'sh,-c,sleep 15' } });
   const { output } = await (await start()).result();
   expect([output?.name, workers.stub.count('download/url/get')]).toEqual(['report.docx', 1]);

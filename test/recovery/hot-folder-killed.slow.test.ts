@@ -11,17 +11,17 @@ import { workersOfEachTest } from '../support/killable-workers';
 import { answerError } from '../support/stub-service';
 import { until } from '../support/until';
 
-/** Workers of a hot folder are killed with `kill -9` at random moments. `HOT_FILES=1000 npx jest test/recovery/hot-folder` does it at length. */
+/** Workers of a hot folder are killed with `kill -9` at random times. `HOT_FILES=1000 npx jest test/recovery/hot-folder` runs the long form. */
 
 const files = Number(process.env['HOT_FILES'] ?? 40);
-// With few in flight, kills come in the middle of a sweep of few files.
+// A small window makes kills hit the middle of even a small sweep.
 const window = Math.max(5, Math.min(50, files / 20));
 const limitMs = 120_000 + files * 600;
 
 const stand = workersOfEachTest();
 
 it(
-  'each file is in exactly one folder, each that is done has a result in the ledger, and one that was replaced meanwhile is not lost',
+  'each file is in exactly one folder, each finished one has a result in the ledger, and a file replaced meanwhile is not lost',
   async () => {
     const { folder, temporal, stub, taskQueue, startWorker } = stand;
     const place = (...names: string[]) => path.join(folder, ...names);

@@ -5,7 +5,7 @@ import { quickPolicies } from '../support/conversion-worker';
 import { workersOfAllTests } from '../support/killable-workers';
 import { canBeMachines, type WorkerProcess } from '../support/worker-process';
 
-/** Workers on three machines: `stranger` shares no folder with the others, which share all. */
+/** Workers on three machines: `stranger` shares no folder with the other two, which share all. */
 
 if (!canBeMachines()) console.warn('skipped: this user may not make mounts and host names for a process');
 const describeMachines = canBeMachines() ? describe : describe.skip;
@@ -19,7 +19,7 @@ describeMachines('workers on several machines', () => {
     out = path.join(workers.folder, 'out');
     const ownFolders = [path.join(workers.folder, 'in'), out];
     for (const folder of ownFolders) await mkdir(folder);
-    // The first that takes something.
+    // Started first, so that it takes the first steps.
     stranger = await workers.startWorker({ machine: { host: 'stranger', ownFolders } });
     for (const host of ['one', 'two']) await workers.startWorker({ machine: { host, ownFolders: [] } });
   });
@@ -27,7 +27,7 @@ describeMachines('workers on several machines', () => {
   const convert = (source: string) =>
     workers.client.convert({ source, output: 'pdf', destination: `${out}/`, policies: quickPolicies });
 
-  it('put each output where its source lies, pay once, and leave nothing else', async () => {
+  it('put each output where its source is, pay once, and leave nothing else', async () => {
     const names = Array.from({ length: 12 }, (_, index) => `${index}.md`);
     const results = await Promise.all(names.map(async (name) => convert(await workers.source(`in/${name}`))));
     expect(results.map(({ status }) => status)).toEqual(names.map(() => 'succeeded'));

@@ -6,16 +6,16 @@ import { quickPolicies } from '../support/conversion-worker';
 import { workersOfEachTest } from '../support/killable-workers';
 import { until } from '../support/until';
 
-/** The only worker is killed with `kill -9` as it tells that a batch has ended, which it had by then. */
+/** The only worker is killed with `kill -9` while it sends the notice of a batch that has ended. */
 
 const workers = workersOfEachTest();
 
-it('another worker sends the word that a killed one has not been heard with, under the same id', async () => {
+it("another worker sends a killed worker's undelivered notice under the same id", async () => {
   const heard: unknown[] = [];
   let isOpen = false;
   const listener = createServer((request, response) => {
     heard.push(request.headers['webhook-id']);
-    // Whoever asks before waits for an answer that never comes.
+    // Earlier requests get no answer.
     if (isOpen) response.writeHead(204).end();
   });
   await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));

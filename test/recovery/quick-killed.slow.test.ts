@@ -9,7 +9,7 @@ import { conversionsOf, unreportedConversions } from '../support/invariant';
 import { workersOfEachTest } from '../support/killable-workers';
 import { until } from '../support/until';
 
-/** A worker that is called back is killed in the step that submits a conversion. */
+/** A worker with callbacks is killed during the submit step. */
 
 const workers = workersOfEachTest();
 
@@ -25,7 +25,7 @@ async function start(name: string, policies: ConversionPolicies) {
   });
 }
 
-it('another worker goes on with the task that was accepted where the step, of formats known as quick, awaits its end', async () => {
+it('another worker continues with the accepted task if the worker is killed while its submit step awaits a quick conversion', async () => {
   const { stub, temporal, taskQueue } = workers;
   const callbacks = { key: callbackKeyText, publicBaseUrl: 'http://127.0.0.1:9' };
   const doomed = await workers.startWorker({ callbacks });
@@ -34,7 +34,7 @@ it('another worker goes on with the task that was accepted where the step, of fo
   const killed = new Promise<void>((resolve, reject) => {
     stub.first('task/response', () => void doomed.kill().then(resolve, reject));
   });
-  // Under this policy an outcome that is not known would be submitted again. A callback may have come to the worker that was killed.
+  // This policy would repeat an unknown outcome. The callback may have reached the killed worker.
   const job = await start('second', { onUnknownOutcome: 'resubmit', pollAfter: '1 hour' });
   await killed;
   await workers.startWorker({ callbacks });
@@ -47,7 +47,7 @@ it('another worker goes on with the task that was accepted where the step, of fo
 });
 
 it.each(['fail', 'resubmit'] as const)(
-  'a submit without an answer continues with the task that its callback names, and is charged once, under policy %s',
+  'a submit without an answer continues with the task named by its callback, and is charged once, under policy %s',
   async (onUnknownOutcome) => {
     const { stub, temporal } = workers;
     const receiver = await startCallbackReceiver({

@@ -6,7 +6,7 @@ import { workersOfEachTest } from '../support/killable-workers';
 import { answerError } from '../support/stub-service';
 import { until } from '../support/until';
 
-/** Several jobs of one app meet its rate limit, with workers in processes of their own; the service knows when it was asked. */
+/** Several jobs of one app hit its rate limit, with workers in separate processes. The service records the time of each request. */
 
 const workers = workersOfEachTest();
 let started = 0;
@@ -23,12 +23,12 @@ async function startJob(): Promise<ConversionHandle> {
 
 const attemptOf = async (job: ConversionHandle) => readPendingStep(await job.describe())?.attempt;
 
-it('a worker that takes the place of a killed one waits for the rest, also with a job that comes only then', async () => {
+it('a worker that replaces a killed one waits for the rest of the RETRY-AFTER, even with a new job', async () => {
   const { stub } = workers;
   const startedAtMs = Date.now();
-  // One that starts again in the same folder finds the state of the one before.
+  // A worker that restarts in the same folder finds the state of the one before.
   const worker = await workers.startWorker({ folder: workers.folder });
-  // The worker in its place is there before that is over, however long a worker takes to start on this machine.
+  // Long enough for the new worker to start before it is over, also on a slow machine.
   const seconds = Math.max(20, Math.ceil((Date.now() - startedAtMs) / 250));
   stub.first('upload/file', (response) =>
     answerError(response, 429, 'TOO_MANY_REQUESTS', { 'retry-after': String(seconds) }),

@@ -12,7 +12,7 @@ import { StackFolder, stackRoles, type StackProcess } from '../support/stack-pro
 import { startStubService, type StubService } from '../support/stub-service';
 import { until } from '../support/until';
 
-/** `fileconv up` and its Temporal as real processes, and what is left of them after `kill -9`. */
+/** `fileconv up` and its Temporal as real processes, and their recovery after `kill -9`. */
 
 describe('fileconv up', () => {
   let folder: StackFolder;
@@ -34,13 +34,13 @@ describe('fileconv up', () => {
     return stub;
   }
 
-  /** Starts a job whose output is alone in a folder. */
+  /** Starts a job that has an output folder to itself. */
   async function startJob(
     stack: StackProcess,
     app: string,
     job: { name: string; contents: string | Buffer; output: string },
   ): Promise<string> {
-    // A name of its own: a source that is written again while another job uploads it would be a changed one.
+    // A unique name: overwriting a source while another job uploads it would change that job's source.
     const source = path.join(folder.path, `${app}-${job.name}`);
     await writeFile(source, job.contents);
     await mkdir(outFolder(app), { recursive: true });
@@ -54,7 +54,7 @@ describe('fileconv up', () => {
   const resultOf = (stack: StackProcess, workflowId: string) =>
     stack.withClient((client) => client.get(workflowId).result());
 
-  /** How many conversions the embedded service was asked for. */
+  /** Number of conversions that the embedded service has received. */
   function embeddedConversions(): number {
     const db = new Database(path.join(folder.path, '.fileconv', 'service', 'service.db'), { readonly: true });
     const row = db.prepare('SELECT count(*) AS n FROM tasks WHERE endpoint = ?').get(endpoints.convertFile);
@@ -62,7 +62,7 @@ describe('fileconv up', () => {
     return (row as { n: number }).n;
   }
 
-  it('continues with every job after kill -9 of all its processes, Temporal too, and spends no conversion twice', async () => {
+  it('continues every job after kill -9 of all its processes including Temporal, and spends no conversion twice', async () => {
     const before = await folder.up();
     const uploading = stubOf('uploading');
     let uploadHasBegun = false;
@@ -115,7 +115,7 @@ describe('fileconv up', () => {
     expect(existsSync(path.join(folder.path, '.fileconv', 'stack.json'))).toBe(false);
   });
 
-  it('starts Temporal again when it is killed, and the jobs continue', async () => {
+  it('restarts Temporal when it is killed, and the jobs continue', async () => {
     const stack = await folder.up();
     const uploading = stubOf('uploading');
     const held = uploading.hold();
@@ -130,7 +130,7 @@ describe('fileconv up', () => {
     expect(await folder.roles()).toEqual([]);
   });
 
-  it('can be started again at once after kill -9 of itself alone, and one Temporal is left', async () => {
+  it('can be restarted at once after kill -9 of the main process alone, and leaves one Temporal', async () => {
     await folder.up();
     await folder.kill('up');
     const second = await folder.up();

@@ -9,13 +9,13 @@ import type { SeenRequest } from '../support/stub-service';
 import { until } from '../support/until';
 
 /**
- * A worker is stopped with SIGSTOP, as a closed laptop or a paused machine is, while it waits for the bytes of four downloads. Another one does
- * its work; then the first one wakes, and the bytes come. `npm run chaos -- --stopped` stops it at random moments around the commit.
+ * A worker is stopped with SIGSTOP during four downloads, like a closed laptop or a paused machine. Another worker does its work; then the
+ * first one resumes and the bytes arrive. `npm run chaos -- --stopped` stops it at random times around the commit.
  */
 
 const choices = ['fail', 'skip', 'overwrite', 'rename'] as const;
 
-describe('a worker that wakes after another one has done its work', () => {
+describe('a worker that resumes after another one has done its work', () => {
   const workers = workersOfAllTests();
   const outFolder = (choice: OnExisting) => path.join(workers.folder, `out-${choice}`);
   const output = (choice: OnExisting) => path.join(outFolder(choice), 'report.pdf');
@@ -37,7 +37,7 @@ describe('a worker that wakes after another one has done its work', () => {
     stopped.pause();
     const other = await workers.startWorker();
     await Promise.all(jobs.map((job) => job.result()));
-    // Of two the owner has disposed, one is newer by now.
+    // The owner has removed two of the results and replaced a third with a newer file.
     await rm(output('fail'));
     await rm(output('skip'));
     await writeFile(`${output('overwrite')}.new`, 'newer');
@@ -46,11 +46,11 @@ describe('a worker that wakes after another one has done its work', () => {
 
     for (const response of held) response.writeHead(200, { 'content-length': stub.output.length }).end(stub.output);
     stopped.resume();
-    // Whatever it had to do still, it has done by then.
+    // By the end of this job, the resumed worker has finished whatever it had left to do.
     await (await convert('rename', 'later.md')).result();
   });
 
-  it('replaces nothing that is newer', async () => {
+  it('does not replace a newer file', async () => {
     expect(await readFile(output('overwrite'), 'utf8')).toBe('newer');
     expect(await readdir(outFolder('overwrite'))).toEqual(['report.pdf']);
   });
@@ -59,22 +59,22 @@ describe('a worker that wakes after another one has done its work', () => {
     ['fail', []],
     ['skip', []],
     ['rename', ['later.pdf', 'report.pdf']],
-  ] as const)('makes no second result, and leaves nothing behind (%s)', async (choice, left) => {
+  ] as const)('creates no second result, and leaves nothing behind (%s)', async (choice, left) => {
     expect((await readdir(outFolder(choice))).sort()).toEqual(left);
   });
 });
 
-describe('a worker that is stopped for longer than its heartbeats may take', () => {
+describe('a worker that is stopped for longer than its heartbeat timeout', () => {
   const workers = workersOfAllTests();
 
-  it('goes on with the conversions that it had submitted: none is made twice', async () => {
+  it('continues the conversions that it had submitted, and repeats none', async () => {
     const { stub } = workers;
     const held: (() => void)[] = [];
     stub.first(
       'convert/file',
       ...Array.from({ length: 6 }, (_, index) => (response: ServerResponse, seen: SeenRequest) => {
         const answer = () => stub.answerAsAlways(seen, response);
-        // Some answers have come before, and wait in the sockets of the worker.
+        // Some answers have arrived already and wait in the worker's sockets.
         if (index < 3) answer();
         held.push(index < 3 ? () => undefined : answer);
       }),

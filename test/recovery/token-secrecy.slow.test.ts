@@ -9,17 +9,17 @@ import { StackFolder, type StackProcess } from '../support/stack-process';
 import { answerCompleted, answerJson, cut, startStubService, type StubService } from '../support/stub-service';
 
 /**
- * Real jobs through the real stack, each ending in another way, with services that repeat the token in whatever they say. Then everything
+ * Real jobs through the real stack, each with a different end, with services that repeat the token in everything they say. Then everything
  * that the run has left behind is searched.
  */
 
-/** Looks different in each of its forms. */
+/** Contains characters that every encoding changes. */
 const token = 'Secret+Token/4711=do~not?tell';
 const traces = new SecretTraces(token);
 
 const freePortNobodyListensOn = 1;
 
-/** What each app's service does. */
+/** The behaviour of each app's service. */
 const services: Record<string, (stub: StubService) => void> = {
   happy: (stub) =>
     stub.on('task/response', ({ connector: id }, response) => {
@@ -97,7 +97,7 @@ describe('the token of an app', () => {
     embeddedTraces = new SecretTraces(embeddedToken.trim());
 
     const convert = 'convert a.md --to pdf --on-unknown-outcome fail';
-    // Else these would be tried again for a day.
+    // Otherwise these would be retried for a day.
     const deadlines: Record<string, Record<string, string>> = {
       gibberish: { FILECONV_POLICIES_UPLOAD_DEADLINE: '3s' },
       elsewhere: { FILECONV_POLICIES_DOWNLOAD_DEADLINE: '3s' },
@@ -110,7 +110,7 @@ describe('the token of an app', () => {
       run(`${convert} --app denied --out out/denied-json --json`),
     ]);
     await run('convert a.md --to html --out out/embedded');
-    // `convert` looks for the service first; other clients don't.
+    // Unlike other clients, `convert` looks for the service first.
     await stack.withClient(async (client) => {
       const source = path.join(folder.path, 'a.md');
       const job = client.convert({ app: 'down', source, output: 'pdf', policies: { uploadDeadline: 3_000 } });
@@ -143,7 +143,7 @@ describe('the token of an app', () => {
     await Promise.all(stubs.map((stub) => stub.close()));
   });
 
-  it('is what the jobs were run with, and they ended in every way', async () => {
+  it('was used by the jobs, which ended in every way', async () => {
     const exitCodes = Object.fromEntries(
       commands.flatMap(({ command, code }) => {
         const [, app] = /--app (\w+) --out out\/(?!.*json)/.exec(command) ?? [];
@@ -171,7 +171,7 @@ describe('the token of an app', () => {
     expect(failures).toHaveLength(1);
   });
 
-  it('is in no history, memo, search attribute or answer of a query', async () => {
+  it('is in no history, memo, search attribute or query answer', async () => {
     const found: string[] = [];
     await stack.withClient(async (_client, temporal) => {
       for (const workflowId of workflowIds) {
@@ -199,7 +199,7 @@ describe('the token of an app', () => {
     expect(failures.map((error) => traces.findInValue(describeError(error)))).toEqual([undefined]);
   });
 
-  it('is in no log, no database and no other file, whether the stack runs or has ended', async () => {
+  it('is in no log, database or other file, neither while the stack runs nor afterwards', async () => {
     const state = path.join(folder.path, '.fileconv');
     expect(await readdir(state, { recursive: true })).toEqual(
       expect.arrayContaining([
@@ -220,7 +220,7 @@ describe('the token of an app', () => {
   });
 });
 
-it('the search for a token finds it in a file, a database and a payload, however it is written', async () => {
+it('the search for a token finds it in a file, a database and a payload, in every encoding', async () => {
   const folder = await mkdtemp(path.join(tmpdir(), 'fileconv-traces-'));
   const db = new Database(path.join(folder, 'a.db'));
   db.exec('CREATE TABLE t (x)');
@@ -248,13 +248,13 @@ it('the search for a token finds it in a file, a database and a payload, however
   expect(traces.findInValue({ payloads: [{ data: Buffer.from('{}') }] })).toBeUndefined();
 });
 
-/** A refusal that repeats the token, as no service should and some do. */
+/** A refusal that repeats the token, which some services do. */
 function refuse(response: ServerResponse, status: number, code: string): void {
   const error = { code, message: `Authorization "Bearer ${token}" is not known.` };
   answerJson(response, status, { result: { output: {}, error, warning: {} } }, { 'x-seen': token });
 }
 
-/** Everything that an error holds, its causes too. */
+/** All properties of an error, including its causes. */
 function describeError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const properties = Object.getOwnPropertyNames(error).map((name) => [name, Reflect.get(error, name) as unknown]);

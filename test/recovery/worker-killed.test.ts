@@ -18,17 +18,17 @@ import { until } from '../support/until';
 import { WorkerProcess, type HoldingPoint } from '../support/worker-process';
 
 /**
- * A worker is killed with `kill -9` while twelve jobs stand at twelve different points, and another one takes its place. Each job has an app
- * profile and a service of its own, so that what each service saw belongs to one job. It happens once; each test looks at one job.
+ * A worker is killed with `kill -9` while twelve jobs are at twelve different points, and is replaced. Each job has its own app profile and
+ * service, so that every request can be attributed to a job. The kill happens once; each test checks one job.
  */
 
 const megabyte = 1024 ** 2;
 
-/** One job: where it stands when its worker is killed. */
+/** A job, and the point at which its worker is killed. */
 interface Scene {
-  /** Makes the service stop the job there. */
+  /** Makes the service hold the job at this point. */
   arrange?: (stub: StubService) => void;
-  /** Whether the job has come there. */
+  /** Whether the job has reached this point. */
   reached: (job: RunningJob) => boolean | Promise<boolean>;
   hold?: HoldingPoint;
   policies?: ConversionPolicies;
@@ -39,12 +39,11 @@ interface Scene {
 interface RunningJob {
   stub: StubService;
   source: Buffer;
-  /** Holds the job's output and nothing else. */
+  /** Contains only the job's output. */
   folder: string;
   handle: ConversionHandle;
 }
 
-/** The worker that is to be killed. */
 let doomed: WorkerProcess;
 
 const isHeld = (app: string) => () => doomed.isHolding(app);
@@ -110,7 +109,7 @@ const scenes: Record<string, Scene> = {
         else if (killed) stub.answerAsAlways(seen, response);
       }),
     reached: ({ stub }) => stub.count('upload/file') > refusals,
-    // Were a refusal an attempt for which the pause grows, it would be more than a minute after the kill, which this test does not wait.
+    // If refusals lengthened the pause, the next attempt would be more than a minute after the kill, beyond the time limit of this test.
     policies: { retryInitialInterval: '5 seconds', retryMaximumInterval: '10 minutes' },
   },
   parked: {
@@ -120,7 +119,7 @@ const scenes: Record<string, Scene> = {
         else answerError(response, 403, 'INSUFFICIENT_VCREDITS');
       }),
     reached: async ({ handle }) => (await handle.state()).phase === 'parked',
-    // No probe is under way at the kill.
+    // So that no probe is in flight at the kill.
     policies: { retryInitialInterval: '8 seconds', retryMaximumInterval: '8 seconds' },
   },
   'before-fence': { hold: 'beforeFence', reached: isHeld('before-fence') },
@@ -222,7 +221,7 @@ describe('after kill -9 of the worker and the start of another one', () => {
     return outcome.value;
   }
 
-  /** The job's output is whole, its service saw so many convert requests, and no other file is left. */
+  /** Checks that the output is complete, the number of convert requests, and that no other file is left. */
   async function expectWhole(app: string, expected: { submits: number; charged: 'once' | 'possibly twice' }) {
     const { stub, folder: outFolder } = jobOf(app);
     const result = resultOf(app);
@@ -234,42 +233,42 @@ describe('after kill -9 of the worker and the start of another one', () => {
     expect(result.output).toMatchObject({ bytes: stub.output.length, sha256: sha256(stub.output) });
   }
 
-  it('each conversion that a service ran is told by its job', async () => {
+  it('each conversion that a service ran is reported by its job', async () => {
     const taskQueues = [path.basename(folder)];
     const conversions = [...jobs.values()].flatMap(({ stub }) => conversionsOf(stub));
-    // One of the two whose answer never came was sent again.
+    // One of the two unanswered submits was repeated.
     expect(conversions).toHaveLength(Object.keys(scenes).length + 1);
     expect(await unreportedConversions(conversions, { client: temporal, taskQueues })).toEqual([]);
   });
 
-  it('a conversion that was being polled is polled on', async () => {
+  it('polling of a conversion continues', async () => {
     await expectWhole('polling', { submits: 1, charged: 'once' });
     expect(jobOf('polling').stub.count('upload/file')).toBe(1);
   });
 
-  it('an upload that was streaming is sent again, whole', async () => {
+  it('an interrupted upload is sent again completely', async () => {
     await expectWhole('uploading', { submits: 1, charged: 'once' });
     const { stub, source } = jobOf('uploading');
     const uploads = stub.requests.filter((seen) => seen.path === 'upload/file');
     expect([uploads.length, uploads[0]?.body.includes(source)]).toEqual([1, true]);
   });
 
-  it('a download that was streaming is fetched again, and its temporary file is gone', async () => {
+  it('an interrupted download is repeated, and its temporary file is removed', async () => {
     await expectWhole('downloading', { submits: 1, charged: 'once' });
     expect(jobOf('downloading').stub.count('download/url/get')).toBe(2);
   });
 
-  it('a download that has both its names is recognised as finished, and the temporary one is gone', async () => {
+  it('a download that has both its names is recognised as finished, and the temporary one is removed', async () => {
     await expectWhole('between-names', { submits: 1, charged: 'once' });
     expect(jobOf('between-names').stub.count('download/url/get')).toBe(2);
   });
 
-  it('a download that is in place, and that Temporal was not told of, is recognised as finished', async () => {
+  it('a download that is in place but was not reported to Temporal is recognised as finished', async () => {
     await expectWhole('after-commit', { submits: 1, charged: 'once' });
     expect(jobOf('after-commit').stub.count('download/url/get')).toBe(2);
   });
 
-  it('an upload that was refused often before its worker was lost is sent again soon', async () =>
+  it('an upload that was refused often before its worker was lost is soon sent again', async () =>
     await expectWhole('refused-often', { submits: 1, charged: 'once' }));
 
   it('a job that is parked for vCredits asks again, and converts once there are some', async () => {
@@ -278,7 +277,7 @@ describe('after kill -9 of the worker and the start of another one', () => {
     expect([stub.count('upload/file'), stub.conversions.size]).toEqual([1, 1]);
   });
 
-  it('a submit of which nothing was sent continues as if nothing had happened', async () =>
+  it('a submit of which nothing was sent simply continues', async () =>
     await expectWhole('before-fence', { submits: 1, charged: 'once' }));
 
   it('a submit that was refused with 429 and waits for its next attempt is not taken for sent', async () =>
@@ -287,7 +286,7 @@ describe('after kill -9 of the worker and the start of another one', () => {
   it('a submit that was refused with 429 and has begun its next attempt is not taken for sent', async () =>
     await expectWhole('before-second-fence', { submits: 2, charged: 'once' }));
 
-  it('a submit without an answer is sent again under policy resubmit, and result and UI say that it may be charged twice', async () => {
+  it('a submit without an answer is repeated under policy resubmit, and result and UI warn of a double charge', async () => {
     await expectWhole('answerless-resubmit', { submits: 2, charged: 'possibly twice' });
     expect(await currentDetails('answerless-resubmit')).toContain('Possibly charged twice');
   });
@@ -305,7 +304,7 @@ describe('after kill -9 of the worker and the start of another one', () => {
     expect([stub.count('convert/file'), await readdir(outFolder)]).toEqual([1, []]);
   });
 
-  /** What the Temporal UI shows on the job's page. */
+  /** The current details of the job in the Temporal UI. */
   async function currentDetails(app: string): Promise<string> {
     const workflow = temporal.workflow.getHandle(jobOf(app).handle.workflowId);
     return (await workflow.query<{ currentDetails: string }>('__temporal_workflow_metadata')).currentDetails;

@@ -8,7 +8,7 @@ import { createS3Files } from '../../src/s3';
 import { fileStoreContract, type FileStoreUnderTest } from '../../src/testing';
 import { s3ServerOfAllTests } from '../support/s3-server';
 
-/** The contract of stores, and what S3 adds to it, on a server that others wrote. */
+/** The store contract and the specifics of S3, on a third-party server. */
 
 const server = s3ServerOfAllTests();
 

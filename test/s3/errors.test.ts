@@ -11,7 +11,7 @@ import { cleanUp, failureOf, onCleanUp } from '../storage/folder';
 import { clientOf, s3Secret, s3ServerOfAllTests } from '../support/s3-server';
 import { until } from '../support/until';
 
-/** What is wrong, in one line with what to do, with the right code, and without a secret. */
+/** Errors are one line with advice, have the right code, and contain no secret. */
 
 const server = s3ServerOfAllTests();
 let bucket: string;
@@ -33,7 +33,7 @@ function expectClear(failure: StorageError, words: RegExp): void {
   expect(inspect(failure, { depth: 9 })).not.toContain(s3Secret);
 }
 
-/** The failures of all requests are told at one place, by whether a file is read or written. */
+/** All requests share one error handling, which distinguishes only reads and writes. */
 describe.each(['read', 'write'] as const)('%s', (step) => {
   const act = steps[step];
   const forGood = step === 'read' ? 'SOURCE_UNREADABLE' : 'DESTINATION_NOT_WRITABLE';
@@ -114,7 +114,7 @@ describe.each(['read', 'write'] as const)('%s', (step) => {
 });
 
 describe.each(Object.entries(steps))('%s', (step, act) => {
-  it('tells a bucket that is not there, and somebody who may not', async () => {
+  it('reports a missing bucket, and missing permissions', async () => {
     const client = clientOf(server.endpoint, server.accessKey, s3Secret);
     const absent = await failureOf(act(createS3Files({ client }), 's3://no-such-bucket/a.md'));
     expect(absent).toMatchObject({
@@ -137,7 +137,7 @@ describe.each(Object.entries(steps))('%s', (step, act) => {
     's3://bucket/a%.md',
     's3://bucket/a.md?version=1',
     `s3://AKID:${s3Secret}@bucket/a.md`,
-  ])('%s is no object', async (uri) => {
+  ])('%s is not an object', async (uri) => {
     const failure = await failureOf(act(createS3Files({ client: server.client }), uri));
     expect(failure).toMatchObject({ code: 'UNSUPPORTED_URI', retryable: false });
     expect(inspect(failure, { depth: 9 })).not.toContain(s3Secret);
@@ -161,20 +161,20 @@ it.each([
   expectClear(failure, words);
 });
 
-it('who may not see which names are taken is told before a result is to get the next free one', async () => {
+it('missing permission to see taken names is reported before a result needs the next free name', async () => {
   const client = clientOf(server.endpoint, server.accessKey, s3Secret);
   const store = createS3Files({ client });
   const prepare = () =>
     store.prepareDestination({ uri: `s3://${bucket}/free.pdf`, suggestedName: '', onExisting: 'rename' });
   expect(await prepare()).toEqual({ kind: 'write', uri: `s3://${bucket}/free.pdf` });
-  // That this worker may write there is known by now.
+  // The worker's permission to write there is already cached.
   client.config.signer = () => Promise.resolve({ sign: (request) => Promise.resolve(request) });
   const failure = await failureOf(prepare());
   expect(failure).toMatchObject({ code: 'DESTINATION_NOT_WRITABLE', retryable: false });
   expectClear(failure, /may not do it\. Allow s3:GetObject and s3:ListBucket/);
 });
 
-it('a clock that is wrong is said once, and the next attempt goes by the clock of the server', async () => {
+it("a wrong clock is reported once, and the next attempt uses the server's clock", async () => {
   const client = clientOf(server.endpoint, server.accessKey, s3Secret, { systemClockOffset: -3_600_000 });
   const store = createS3Files({ client });
   const failure = await failureOf(steps.write(store, `s3://${bucket}/skewed.pdf`));
@@ -183,7 +183,7 @@ it('a clock that is wrong is said once, and the next attempt goes by the clock o
   await steps.write(store, `s3://${bucket}/skewed.pdf`);
 });
 
-/** A server of this test that answers everything so. */
+/** Starts a server that always gives this answer. */
 async function answering(status: number, bodyOf: (method: string | undefined) => string): Promise<AddressInfo> {
   const failing = createServer((request, response) => {
     request.resume().on('end', () => {
@@ -195,7 +195,7 @@ async function answering(status: number, bodyOf: (method: string | undefined) =>
   return failing.address() as AddressInfo;
 }
 
-/** For one test. Undefined: not set. */
+/** Sets variables for one test. Undefined: unset. */
 function withEnvironment(values: Readonly<Record<string, string | undefined>>): void {
   const before = { ...process.env };
   Object.assign(process.env, values);
@@ -205,7 +205,7 @@ function withEnvironment(values: Readonly<Record<string, string | undefined>>): 
   onCleanUp(() => void (process.env = before));
 }
 
-/** A TCP server of this test; its port. */
+/** Starts a silent TCP server. Returns its port. */
 async function listeningInSilence(): Promise<number> {
   const sockets = new Set<Socket>();
   const silent = createTcpServer((socket) => sockets.add(socket));
@@ -225,7 +225,7 @@ async function isPartThere(place: { Bucket: string; Key: string }): Promise<bool
   return Parts.some(({ PartNumber }) => PartNumber === 1);
 }
 
-it('a bucket that goes away in the middle of a write is said, and so is one that goes away in front of a read', async () => {
+it('a bucket that disappears in the middle of a write, or before a read, is reported', async () => {
   const leaving = await server.newBucket();
   const store = createS3Files({ client: server.client });
   await steps.write(store, `s3://${leaving}/a.md`);
@@ -233,7 +233,7 @@ it('a bucket that goes away in the middle of a write is said, and so is one that
   const body = Readable.from(
     (async function* () {
       yield Buffer.alloc(6 * 1024 * 1024);
-      // A part that is being written when its folder goes is an error of this server's own.
+      // Removing the folder during the write of a part causes an error that only this server has.
       await until('the first part is there', () => isPartThere({ Bucket: leaving, Key: 'b.md' }));
       await server.removeBucket(leaving);
       yield Buffer.alloc(6 * 1024 * 1024);

@@ -18,7 +18,7 @@ describe('an object that is read with pauses', () => {
   const put = (body: Buffer) =>
     server.client.send(new PutObjectCommand({ Bucket: bucket, Key: 'paused.md', Body: body }));
 
-  /** Its bytes, with a pause in the middle that lasts until the first connection has been cut for it. */
+  /** Reads the object, and pauses in the middle until the first connection has been cut. */
   async function readPausing(inThePause: () => Promise<unknown>): Promise<Buffer> {
     const client = clientOf(server.endpoint, server.accessKey, s3Secret, { requestHandler });
     let cut: Promise<unknown> | undefined;
@@ -46,11 +46,11 @@ describe('an object that is read with pauses', () => {
 
   beforeEach(() => put(content));
 
-  it('is whole', async () => expect((await readPausing(() => Promise.resolve())).equals(content)).toBe(true));
+  it('is complete', async () => expect((await readPausing(() => Promise.resolve())).equals(content)).toBe(true));
 
-  it('is no mixture of two contents', async () => {
+  it('is never a mixture of two contents', async () => {
     const outcome = await readPausing(() => put(randomBytes(content.length))).catch((error: unknown) => error);
-    // Before the other content is there, the connection may be cut and another one made, which brings the old one to its end.
+    // If the connection is cut and remade before the new content exists, the second one reads the old content to its end.
     if (Buffer.isBuffer(outcome)) expect(outcome.equals(content)).toBe(true);
     else expect(outcome).toMatchObject({ code: 'SOURCE_CHANGED', retryable: true });
   });

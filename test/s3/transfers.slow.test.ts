@@ -18,7 +18,7 @@ import { failureOf } from '../storage/folder';
 import { clientOf, s3Secret, s3ServerOfAllTests } from '../support/s3-server';
 import { until } from '../support/until';
 
-/** What comes in more than one part, and what is left of it when something goes wrong. */
+/** Transfers in several parts, and what is left of them after an error. */
 
 const server = s3ServerOfAllTests();
 let store: FileStore;
@@ -60,7 +60,7 @@ async function openUploads(): Promise<string[]> {
   return Uploads.map(({ Key = '' }) => Key).sort();
 }
 
-/** Of the open upload, the mark included. */
+/** Number of parts of the open upload, including the mark. */
 async function partsOf(key: string): Promise<number> {
   const { Uploads = [] } = await server.client.send(new ListMultipartUploadsCommand({ Bucket: bucket }));
   const upload = Uploads.find(({ Key }) => Key === key);
@@ -68,7 +68,7 @@ async function partsOf(key: string): Promise<number> {
   return (await server.client.send(list)).Parts?.length ?? 0;
 }
 
-/** Aborts when all bytes but the last have come. */
+/** A transfer that is aborted after all of its bytes. */
 function aborted(reason: Error) {
   const aborting = new AbortController();
   const body = thenAwait(() => {
@@ -78,7 +78,7 @@ function aborted(reason: Error) {
   return { body, signal: aborting.signal };
 }
 
-/** The bytes of `large`, and then `next` is waited for. */
+/** The bytes of `large`, after which `next` is awaited. */
 const thenAwait = (next: () => Promise<unknown>) =>
   Readable.from(
     (async function* () {
@@ -87,7 +87,7 @@ const thenAwait = (next: () => Promise<unknown>) =>
     })(),
   );
 
-/** Bytes whose number is known go in one request, others in parts. */
+/** Bodies of known size take one request, others are sent in parts. */
 const ways = [
   ['in one request', large.length],
   ['in parts', undefined],
@@ -102,7 +102,7 @@ it.each(ways)('a large body becomes one object, with its SHA-256: %s', async (_w
   expect([mostOpen, (await openUploads()).length]).toEqual([expectedSize === undefined ? 1 : 0, 0]);
 });
 
-it.each(ways)('a large body may come by few bytes at a time: %s', async (_way, expectedSize) => {
+it.each(ways)('a large body may come a few bytes at a time: %s', async (_way, expectedSize) => {
   const pieces = Array.from({ length: Math.ceil(large.length / 3_000) }, (_each, index) =>
     large.subarray(index * 3_000, (index + 1) * 3_000),
   );
@@ -110,7 +110,7 @@ it.each(ways)('a large body may come by few bytes at a time: %s', async (_way, e
   expect((await contentOf('a.pdf')).equals(large)).toBe(true);
 });
 
-it('a name that is taken before a later attempt costs no byte on the way', async () => {
+it('nothing is sent if the name is taken before a later attempt', async () => {
   await put('a.pdf', large);
   const client = clientOf(server.endpoint, server.accessKey, s3Secret);
   const sent: string[] = [];
@@ -121,13 +121,13 @@ it('a name that is taken before a later attempt costs no byte on the way', async
   expect(sent).not.toContain('PutObjectCommand');
 });
 
-it.each([5, 10])('a body of exactly %i MiB is whole', async (mebibytes) => {
+it.each([5, 10])('a body of exactly %i MiB is complete', async (mebibytes) => {
   const body = large.subarray(0, mebibytes * 1024 * 1024);
   await write({ body: Readable.from(chunksOf(body)), expectedSize: body.length });
   expect((await contentOf('a.pdf')).equals(body)).toBe(true);
 });
 
-it('an object that came whole but damaged is not taken for whole', async () => {
+it('an object that is complete but damaged is rejected', async () => {
   await put('damaged.md', large);
   const client = clientOf(server.endpoint, server.accessKey, s3Secret);
   client.middlewareStack.add(
@@ -157,20 +157,20 @@ it('an object that came whole but damaged is not taken for whole', async () => {
 describe.each(ways)('a name that is taken while a large body comes %s', (_way, expectedSize) => {
   const arriving = () => ({ body: thenAwait(() => put('a.pdf', 'rival')), expectedSize });
 
-  it('is DESTINATION_EXISTS or skipped, by policy, and no upload stays open', async () => {
+  it('is DESTINATION_EXISTS or skipped, depending on the policy, and no upload stays open', async () => {
     expect(await failureOf(write(arriving()))).toMatchObject({ code: 'DESTINATION_EXISTS', retryable: false });
     expect(await write({ ...arriving(), onExisting: 'skip' })).toMatchObject({ skipped: true, bytes: 5 });
     expect([(await contentOf('a.pdf')).toString(), await openUploads()]).toEqual(['rival', []]);
   });
 
-  it('is tried again with the next name where it may have another', async () => {
+  it('is retried with the next name if renaming is allowed', async () => {
     const failure = await failureOf(write({ ...arriving(), onExisting: 'rename' }));
     expect(failure).toMatchObject({ code: 'STORAGE_FAILED', retryable: true });
     expect((await write({ expectedSize, onExisting: 'rename', attempt: 2 })).uri).toBe(uriOf('a%20(1).pdf'));
     expect([(await contentOf('a (1).pdf')).equals(large), await openUploads()]).toEqual([true, []]);
   });
 
-  it('is replaced where it may be', async () => {
+  it('is replaced if that is allowed', async () => {
     await write({ ...arriving(), onExisting: 'overwrite' });
     expect((await contentOf('a.pdf')).equals(large)).toBe(true);
   });
@@ -178,7 +178,7 @@ describe.each(ways)('a name that is taken while a large body comes %s', (_way, e
 
 describe.each(ways)('bytes that come %s', (_way, expectedSize) => {
   it.each(['fail', 'rename', 'overwrite'] as const)(
-    'are taken by a later attempt for what a lost one has finished (%s)',
+    'are recognised by a later attempt as the result of a lost one (%s)',
     async (onExisting) => {
       await put('a.pdf', large);
       const again = await write({ expectedSize, onExisting, attempt: 2 });
@@ -210,7 +210,7 @@ it.each([
   expect((await contentOf('a.pdf')).equals(bytes)).toBe(true);
 });
 
-describe('what was begun and is not finished', () => {
+describe('an unfinished upload', () => {
   const broken = new Error('it broke');
 
   describe.each(ways)('%s', (_way, expectedSize) => {
@@ -223,7 +223,7 @@ describe('what was begun and is not finished', () => {
       expect([await openUploads(), (await store.look(uriOf('a.pdf'))).kind]).toEqual([[], 'none']);
     });
 
-    it('fails soon, and in its own words alone, when the server goes away in the middle', async () => {
+    it('fails soon and with only its own message if the server disappears in the middle', async () => {
       const warned = jest.spyOn(console, 'warn');
       const cutting = createServer((socket) => socket.once('data', () => setTimeout(() => socket.destroy(), 50)));
       await new Promise<void>((resolve) => cutting.listen(0, '127.0.0.1', resolve));
@@ -236,7 +236,7 @@ describe('what was begun and is not finished', () => {
     });
   });
 
-  it('is aborted by a signal, also in the middle of a part', async () => {
+  it('is aborted by a signal, even in the middle of a part', async () => {
     const aborting = new AbortController();
     const writing = write({ body: thenAwait(() => new Promise(() => undefined)), signal: aborting.signal });
     await until('an upload is open', async () => (await openUploads()).length > 0);
@@ -248,7 +248,7 @@ describe('what was begun and is not finished', () => {
   it.each([
     ['soon', true],
     ['late', false],
-  ])('is aborted by a signal that comes before the server tells, %s, the id of the upload', async (_when, isSoon) => {
+  ])('is aborted by a signal that comes before the server returns, %s, the id of the upload', async (_when, isSoon) => {
     const client = clientOf(server.endpoint, server.accessKey, s3Secret);
     let answer: () => void = () => undefined;
     const held = new Promise<void>((resolve) => (answer = resolve));
@@ -279,7 +279,7 @@ describe('what was begun and is not finished', () => {
     const other = write({ ...hanging(), uri: uriOf('a2.pdf'), jobKey: 'other' });
     await server.client.send(new CreateMultipartUploadCommand({ Bucket: bucket, Key: 'a3.pdf' }));
     await until('all are under way', async () => (await openUploads()).length === 3);
-    // One that is still coming when its upload ends would open that again.
+    // A part that arrives after the abort would reopen the upload.
     await until('its parts have come', async () => (await partsOf('a.pdf')) === 3);
     await until('the one of the job is gone', async () => {
       await store.discardPartial({ uri: uriOf(key), jobKey: 'job' });
@@ -291,12 +291,12 @@ describe('what was begun and is not finished', () => {
     expect(await openUploads()).toEqual(['a3.pdf']);
   });
 
-  it('is ended by a later attempt, and the attempt that it was taken from gives up', async () => {
+  it('is ended by a later attempt, and the earlier attempt gives up', async () => {
     let wake: () => void = () => undefined;
     const asleep = new Promise<void>((resolve) => (wake = resolve));
     const first = write({ body: thenAwait(() => asleep), onExisting: 'overwrite' });
     await until('the first attempt has begun', async () => (await openUploads()).length > 0);
-    // The one that shows whose upload it is among them.
+    // Includes the part that marks whose upload it is.
     await until('its parts have come', async () => (await partsOf('a.pdf')) === 3);
     await write({ attempt: 2, onExisting: 'overwrite' });
     wake();
@@ -305,7 +305,7 @@ describe('what was begun and is not finished', () => {
   });
 });
 
-it('of many writes that may rename, each gets a name of its own', async () => {
+it('many concurrent writes that may rename each get their own name', async () => {
   const body = () => Readable.from([Buffer.from('same')]);
   const all = await Promise.all(
     Array.from({ length: 8 }, (_each, job) => write({ jobKey: `job-${job}`, body: body(), onExisting: 'rename' })),
@@ -313,7 +313,7 @@ it('of many writes that may rename, each gets a name of its own', async () => {
   expect(new Set(all.map(({ uri }) => uri)).size).toBe(8);
 });
 
-it('a source that is replaced or removed while it is read is never mixed', async () => {
+it('a source that is replaced or removed during the read is never mixed', async () => {
   await put('a.md', large);
   const source = await store.openSource(uriOf('a.md'));
   await put('a.md', randomBytes(large.length));
@@ -322,7 +322,7 @@ it('a source that is replaced or removed while it is read is never mixed', async
   expect(await failureOf(buffer(source.open()))).toMatchObject({ code: 'SOURCE_NOT_FOUND', retryable: false });
 });
 
-it('a walk goes through all pages, and asks for none of a folder that it does not enter', async () => {
+it('a walk reads all pages, but none of a folder that it does not enter', async () => {
   const skipped = path.join(server.folderOf(bucket), 'in/skipped');
   await mkdir(skipped, { recursive: true });
   for (let index = 0; index < 2_100; index += 1) await writeFile(path.join(skipped, `${index}.md`), 'x');

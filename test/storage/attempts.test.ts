@@ -9,7 +9,7 @@ beforeEach(async () => (folder = await makeFolder()));
 afterEach(cleanUp);
 
 describe('attempts of one job', () => {
-  /** Writes a part and waits, as a worker does that was given up but still runs. */
+  /** Writes a part and waits, like a worker that was given up but is still running. */
   function startZombie(uri: string, options: Partial<WriteDestinationOptions> = {}) {
     const gate: { open?: () => void } = {};
     const opened = new Promise<void>((resolve) => (gate.open = resolve));
@@ -24,7 +24,7 @@ describe('attempts of one job', () => {
   }
 
   it.each(['overwrite', 'fail', 'rename'] as const)(
-    'a later attempt removes what an earlier one left, which then fails and spoils nothing (%s)',
+    'a later attempt removes the file of an earlier one, which then fails and spoils nothing (%s)',
     async (onExisting) => {
       const uri = uriOf(folder, 'out.pdf');
       const zombie = startZombie(uri, { onExisting });
@@ -52,7 +52,7 @@ describe('attempts of one job', () => {
   });
 
   it.each(['overwrite', 'fail', 'skip', 'rename'] as const)(
-    'that may not commit replace nothing, make no file, and take their temporary one away (%s)',
+    'that may not commit replace nothing, create no file, and remove their temporary one (%s)',
     async (onExisting) => {
       await writeFile(path.join(folder, 'newer.pdf'), 'newer');
       const lost = new Error('given up');
@@ -74,7 +74,7 @@ describe('attempts of one job', () => {
     expect(await other.writing).toMatchObject({ name: 'out (1).pdf' });
   });
 
-  it('do not follow a symbolic link that has the temporary file’s name', async () => {
+  it('do not follow a symbolic link with the name of the temporary file', async () => {
     const zombie = startZombie(uriOf(folder, 'out.pdf'));
     const { name } = await begun(folder);
     zombie.release();
@@ -93,7 +93,7 @@ describe('discardPartial', () => {
       const writing = write(uriOf(folder, 'out.pdf'), { body: endless(), attempt: 3, signal: stop.signal });
       writing.catch(() => undefined);
       const left = await begun(folder);
-      // As after a kill -9: the name stays when nobody is left to remove it.
+      // As after a kill -9: the name stays because no process is left to remove it.
       await linkFile(path.join(folder, left.name), path.join(folder, 'kept'));
       await store.discardPartial({ uri, jobKey: 'job-1' });
       expect(await listFolder(folder)).toEqual(['kept']);
@@ -103,11 +103,11 @@ describe('discardPartial', () => {
     }
   });
 
-  it('has nothing to do where there is no folder', async () =>
+  it('does nothing if the folder does not exist', async () =>
     await store.discardPartial({ uri: uriOf(folder, 'none', 'out.pdf'), jobKey: 'job-1' }));
 });
 
-it('a sweep removes what nobody has written to for a day, of any job, and nothing else', async () => {
+it('a sweep removes temporary files of any job after a day without a write, and nothing else', async () => {
   const names = [
     '.a.pdf.0123456789ab.2.part',
     '.b.pdf.0123456789ab.1.part',

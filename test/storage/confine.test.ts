@@ -6,7 +6,7 @@ import { confine } from '../../src/storage/confine';
 import { createLocalFiles } from '../../src/storage/local-files';
 import { failureOf, listFolder, makeFolder, uriOf } from './folder';
 
-/** A root with a file and a folder, and links in it that lead elsewhere. */
+/** A root with a file, a folder and links, some of which lead outside. */
 async function confined() {
   const [root, elsewhere] = [await makeFolder(), await makeFolder()];
   await mkdir(path.join(root, 'in'));
@@ -14,14 +14,14 @@ async function confined() {
   await symlink(elsewhere, path.join(root, 'link'));
   await symlink(path.join(elsewhere, 'b.md'), path.join(root, 'b.md'));
   await symlink(path.join(root, 'in'), path.join(root, 'inner'));
-  // The root itself may be reached by a link.
+  // The root itself may be reached through a link.
   const store = confine(createLocalFiles(), [path.join(root, 'in', '..')]);
   const write = (name: string, body: AsyncIterable<Uint8Array> = Readable.from([Buffer.from('result')])) =>
     store.writeDestination({ uri: uriOf(root, name), jobKey: 'job', attempt: 1, body, onExisting: 'fail' });
   return { root, elsewhere, store, write };
 }
 
-it('sources are read in the folders, and not where a link or the URI itself leads out of them', async () => {
+it('reads sources inside the folders, and rejects links and URIs that lead outside', async () => {
   const { root, elsewhere, store } = await confined();
   expect((await store.openSource(uriOf(root, 'a.md'))).size).toBe(6);
   expect(await text(store.read(uriOf(root, 'a.md')))).toBe('# Text');
@@ -35,7 +35,7 @@ it('sources are read in the folders, and not where a link or the URI itself lead
   }
 });
 
-it('a folder is listed without what leads out of it, which is told', async () => {
+it('lists a folder without entries that lead outside, and reports those', async () => {
   const { root, elsewhere, store } = await confined();
   const told: string[] = [];
   const names: string[] = [];
@@ -45,7 +45,7 @@ it('a folder is listed without what leads out of it, which is told', async () =>
   await expect(store.walk(uriOf(elsewhere, ''))[Symbol.asyncIterator]().next()).rejects.toThrow('it leads out of');
 });
 
-it('results are written in the folders, also new ones, and not through a link that leads out of them', async () => {
+it('writes results inside the folders, including new ones, but not through a link that leads outside', async () => {
   const { root, elsewhere, store, write } = await confined();
   for (const name of ['a.html', 'new/deep/a.html', 'inner/a.html']) {
     await write(name);
@@ -60,7 +60,7 @@ it('results are written in the folders, also new ones, and not through a link th
   expect(await listFolder(elsewhere)).toEqual(['b.md']);
 });
 
-it('a folder that becomes a link while the bytes come gets no result where that leads', async () => {
+it('writes no result outside if a folder is replaced by a link during the transfer', async () => {
   const { root, elsewhere, write } = await confined();
   async function* body() {
     yield Buffer.from('res');

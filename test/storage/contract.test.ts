@@ -76,7 +76,7 @@ it.each([
     [/2 were promised/, /4 were promised/, /respected/, /later attempt takes/],
   ],
   ['writes under the final name, whoever asked', Forgetful, [/free until the last/, /passes through/, /must not/]],
-])('the contract tells a store that %s', async (_title, Store, titles) => {
+])('the contract detects a store that %s', async (_title, Store, titles) => {
   const broken: string[] = [];
   for (const { title, check } of fileStoreContract) {
     await check(await memoryFiles(new Store())).catch(() => broken.push(title));

@@ -20,7 +20,7 @@ describe('an existing destination', () => {
     return { uri: uriOf(folder, 'out.pdf'), read: (name: string) => readFile(path.join(folder, name), 'utf8') };
   }
 
-  it('is replaced in one step with policy overwrite', async () => {
+  it('is replaced atomically under policy overwrite', async () => {
     const { uri, read } = await withExisting();
     let during: string | undefined;
     await write(uri, { onExisting: 'overwrite', body: contentThen(async () => void (during = await read('out.pdf'))) });
@@ -28,7 +28,7 @@ describe('an existing destination', () => {
     expect([await read('out.pdf'), await listFolder(folder)]).toEqual(['new content', ['out.pdf']]);
   });
 
-  it('gets a neighbour with the next free number with policy rename', async () => {
+  it('gets a neighbour with the next free number under policy rename', async () => {
     const { uri, read } = await withExisting();
     await writeFile(path.join(folder, 'out (1).pdf'), 'another');
     const stored = await write(uri, { onExisting: 'rename' });
@@ -37,18 +37,18 @@ describe('an existing destination', () => {
     expect(await listFolder(folder)).toEqual(['out (1).pdf', 'out (2).pdf', 'out.pdf']);
   });
 
-  it('gets a neighbour also when it is a folder', async () => {
+  it('gets a neighbour even if it is a folder', async () => {
     await mkdir(path.join(folder, 'out.pdf'));
     expect(await write(uriOf(folder, 'out.pdf'), { onExisting: 'rename' })).toMatchObject({ name: 'out (1).pdf' });
   });
 
-  it('that is a folder cannot be overwritten', async () => {
+  it("can't be overwritten if it is a folder", async () => {
     await mkdir(path.join(folder, 'out.pdf'));
     const error = await failureOf(write(uriOf(folder, 'out.pdf'), { onExisting: 'overwrite' }));
     expect([error.code, await listFolder(folder)]).toEqual(['DESTINATION_IS_DIRECTORY', ['out.pdf']]);
   });
 
-  it('that is a symbolic link is replaced itself; what it leads to is not touched', async () => {
+  it('is replaced itself if it is a symbolic link; the target of the link is not touched', async () => {
     await writeFile(path.join(folder, 'target'), 'precious');
     await symlink('target', path.join(folder, 'out.pdf'));
     await write(uriOf(folder, 'out.pdf'), { onExisting: 'overwrite' });
@@ -56,7 +56,7 @@ describe('an existing destination', () => {
     expect(await readFile(path.join(folder, 'target'), 'utf8')).toBe('precious');
   });
 
-  it('that is a symbolic link to nowhere is not written through with policy fail', async () => {
+  it('is not written through under policy fail if it is a symbolic link to nowhere', async () => {
     await symlink('elsewhere', path.join(folder, 'out.pdf'));
     expect((await failureOf(write(uriOf(folder, 'out.pdf')))).code).toBe('DESTINATION_EXISTS');
     expect(await readlink(path.join(folder, 'out.pdf'))).toBe('elsewhere');
@@ -64,7 +64,7 @@ describe('an existing destination', () => {
   });
 
   it.each(['with hard links', 'without hard links'])(
-    'loses none of 20 writers at once with policy rename (%s)',
+    'loses no result of 20 concurrent writers under policy rename (%s)',
     async (kind) => {
       const stored = await Promise.all(
         Array.from({ length: 20 }, (_, number) =>
@@ -84,7 +84,7 @@ describe('an existing destination', () => {
 });
 
 describe('a file system without hard links', () => {
-  it.each(['EPERM', 'ENOTSUP', 'ENOSYS'])('still gives the final name in one step (%s)', async (code) => {
+  it.each(['EPERM', 'ENOTSUP', 'ENOSYS'])('still gives the final name atomically (%s)', async (code) => {
     const files = createLocalFiles({ link: () => Promise.reject(Object.assign(new Error('link'), { code })) });
     expect(await write(uriOf(folder, 'out.pdf'), {}, files)).toMatchObject({ name: 'out.pdf', bytes: 11 });
     expect(await readFile(path.join(folder, 'out.pdf'), 'utf8')).toBe('new content');
@@ -92,7 +92,7 @@ describe('a file system without hard links', () => {
   });
 
   it.each(['fail', 'skip', 'rename'] as const)(
-    'takes over the placeholder of its own job that was killed before the rename, and nobody else’s (%s)',
+    'takes over the placeholder of its own killed attempt, but not of another job (%s)',
     async (onExisting) => {
       const uri = uriOf(folder, 'out.pdf');
       const leavePlaceholder = async (jobKey: string) => {
@@ -124,7 +124,7 @@ describe('a file system without hard links', () => {
   });
 });
 
-it('a network file system that loses an answer and refuses the repeat of a link that it has carried out makes no second name', async () => {
+it('creates no second name if a network file system loses an answer and then refuses the repeated link', async () => {
   const files = createLocalFiles({
     link(from, to) {
       linkSync(from, to);
@@ -135,7 +135,7 @@ it('a network file system that loses an answer and refuses the repeat of a link 
   expect(await listFolder(folder)).toEqual(['out.pdf']);
 });
 
-it('a later attempt finds its own among numbered neighbours', async () => {
+it('a later attempt recognises its own file among numbered neighbours', async () => {
   await writeFile(path.join(folder, 'out.pdf'), 'old content');
   const uri = uriOf(folder, 'out.pdf');
   await write(uri, { onExisting: 'rename' });

@@ -8,7 +8,7 @@ import { StorageError } from '../../src/storage/errors';
 
 const cleanups: (() => Promise<void> | void)[] = [];
 
-/** To be called in `afterEach`. */
+/** Must be called in `afterEach`. */
 export async function cleanUp(): Promise<void> {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 }
@@ -17,14 +17,14 @@ export function onCleanUp(cleanup: () => void): void {
   cleanups.push(cleanup);
 }
 
-/** A new folder, which is removed with that of the run. */
+/** A new folder. It is removed together with the folder of the test run. */
 export const makeFolder = (): Promise<string> => mkdtemp(path.join(os.tmpdir(), 'fileconv-storage-'));
 
 export const uriOf = (...segments: string[]): string => pathToFileURL(path.join(...segments)).href;
 
 export const sha256 = (content: string | Buffer): string => createHash('sha256').update(content).digest('hex');
 
-/** Everything in a folder, hidden files too. */
+/** All names in a folder, including hidden ones. */
 export const listFolder = async (folder: string): Promise<string[]> => (await readdir(folder)).sort();
 
 export async function failureOf(call: Promise<unknown>): Promise<StorageError> {
@@ -36,7 +36,7 @@ export async function failureOf(call: Promise<unknown>): Promise<StorageError> {
   throw new Error('not a StorageError', { cause: outcome });
 }
 
-/** A file system of its own in memory; undefined where this user may not mount one. */
+/** Mounts a file system in memory. Returns undefined if this user may not mount. */
 export async function mountMemory(options: string): Promise<string | undefined> {
   const folder = await makeFolder();
   try {
@@ -48,14 +48,13 @@ export async function mountMemory(options: string): Promise<string | undefined> 
   return folder;
 }
 
-/** Gives such a file system another size. */
 export function enlarge(folder: string, options: string): void {
   execFileSync('mount', ['-o', `remount,${options}`, folder], { stdio: 'ignore' });
 }
 
 const isRoot = process.getuid?.() === 0;
 
-/** Root may read and write everything, so a test of permissions becomes another user for its length. */
+/** Root may read and write everything, so a test of permissions runs as another user. */
 export async function withoutPrivileges<Result>(step: () => Promise<Result>): Promise<Result> {
   if (!isRoot) return step();
   process.seteuid?.(65534);

@@ -7,7 +7,7 @@ import { cleanUp, failureOf, onCleanUp } from './folder';
 
 afterEach(cleanUp);
 
-/** A server on loopback that counts its connections, and a store that may read it unless told otherwise. */
+/** A server on loopback that counts its connections, and a store that may read it by default. */
 async function serve(listener: RequestListener, options: HttpsFilesOptions = {}) {
   const server = createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -30,8 +30,8 @@ const answering =
 
 const read = async (store: FileStore, url: string) => text((await store.openSource(url)).open());
 
-describe('what is read', () => {
-  it('a source has the name and the bytes of its URL, as often as asked', async () => {
+describe('a source', () => {
+  it('has the name and the bytes of its URL, and can be read repeatedly', async () => {
     const { store, url } = await serve(answering('content', { etag: '"1"' }));
     const source = await store.openSource(`${url}/docs/a%20b.md?signature=secret`);
     expect([source.name, source.size, source.stamp]).toEqual(['a b.md', 7, '"1"']);
@@ -40,7 +40,7 @@ describe('what is read', () => {
     expect(await store.look(`${url}/a.md`)).toMatchObject({ kind: 'file', bytes: 7, stamp: '"1"' });
   });
 
-  it('a server that sends the one byte asked for tells the size of all', async () => {
+  it('takes its size from the Content-Range of a server that honours the one-byte range', async () => {
     const { store, url } = await serve((request, response) => {
       const isRange = request.headers.range === 'bytes=0-0';
       if (isRange) response.writeHead(206, { 'content-range': 'bytes 0-0/7', 'content-length': 1 }).end('c');
@@ -52,7 +52,7 @@ describe('what is read', () => {
   it.each([
     ['its ETag', (version: number) => ({ etag: `W/"${version}"` })],
     ['the time of its last change', (version: number) => ({ 'last-modified': new Date(version * 1e6).toUTCString() })],
-  ])('a file that changes before it is read is SOURCE_CHANGED, by %s', async (_title, headersOf) => {
+  ])('fails with SOURCE_CHANGED if %s changes before it is read', async (_title, headersOf) => {
     let version = 1;
     const { store, url } = await serve((request, response) =>
       answering('content', headersOf(version))(request, response),
@@ -62,7 +62,7 @@ describe('what is read', () => {
     expect(await failureOf(text(source.open()))).toMatchObject({ code: 'SOURCE_CHANGED', retryable: true });
   });
 
-  it('a strong ETag is a condition of the request, so that the server sends nothing else', async () => {
+  it('is requested with a strong ETag as If-Match, so that the server sends no other version', async () => {
     const conditions: unknown[] = [];
     const { store, url } = await serve((request, response) => {
       conditions.push(request.headers['if-match']);
@@ -74,7 +74,7 @@ describe('what is read', () => {
   });
 });
 
-describe('what is refused', () => {
+describe('refusals', () => {
   const length = { 'content-length': 7 };
 
   it.each<[title: string, status: number, headers: Record<string, string | number>, code: string, retryable: boolean]>([
@@ -85,7 +85,7 @@ describe('what is refused', () => {
     ['a body without a length', 200, { 'transfer-encoding': 'chunked' }, 'SOURCE_UNREADABLE', false],
     ['more bytes than allowed', 200, { 'content-length': 101 }, 'SOURCE_UNREADABLE', false],
     ['an empty file', 200, { 'content-length': 0 }, 'SOURCE_EMPTY', false],
-  ])('%s (%i) is one line without the query', async (_title, status, headers, code, retryable) => {
+  ])('%s (%i) gives a one-line message without the query', async (_title, status, headers, code, retryable) => {
     const body = headers['content-length'] === 0 ? '' : 'content';
     const { store, url } = await serve((_request, response) => response.writeHead(status, headers).end(body), {
       maxBytes: 100,
@@ -96,7 +96,7 @@ describe('what is refused', () => {
     expect(JSON.stringify([failure, failure.message])).not.toContain('secret');
   });
 
-  it('a body that stops is STORAGE_FAILED, whether the server hangs or goes away', async () => {
+  it('a body that stalls or breaks off is STORAGE_FAILED', async () => {
     let isHanging = true;
     const { store, url } = await serve((request, response) => {
       response.writeHead(200, { 'content-length': 7 });
@@ -124,11 +124,11 @@ describe('what is refused', () => {
     expect(failure.message).toMatch(/it comes too slowly: \d+ bytes in \d s\.$/);
   });
 
-  it('a body of another length than was seen is SOURCE_CHANGED, however much comes', async () => {
+  it('a body of a different length than before is SOURCE_CHANGED, however much comes', async () => {
     const { store, url } = await serve((request, response) => {
       if (request.headers.range) response.writeHead(200, { 'content-length': 7 }).end('content');
       else if (request.url === '/short.md') response.writeHead(200, { 'content-length': 3 }).end('con');
-      // It never ends.
+      // Never ends.
       else response.on('drain', () => response.write('x'.repeat(65_536))).write('x'.repeat(65_536));
     });
     for (const name of ['short.md', 'endless.md']) {
@@ -137,7 +137,7 @@ describe('what is refused', () => {
     }
   });
 
-  it('nothing is written, listed or removed', async () => {
+  it('writing, listing and removing are not supported', async () => {
     const store = createHttpsFiles();
     const uri = 'https://example.com/a.pdf';
     const prepared = store.prepareDestination({ uri, suggestedName: '', onExisting: 'fail' });
@@ -146,8 +146,8 @@ describe('what is refused', () => {
   });
 });
 
-describe('where it connects', () => {
-  it('no connection is made to an address that is not public, however it is written or found', async () => {
+describe('connections', () => {
+  it('are never made to a non-public address, however it is written or resolved', async () => {
     const { port, connections } = await serve(answering('content'));
     const resolve = () => Promise.resolve([{ address: '127.0.0.1', family: 4 }]);
     const store = createHttpsFiles({ plainHttp: true, resolve });
@@ -161,7 +161,7 @@ describe('where it connects', () => {
     expect(connections()).toBe(0);
   });
 
-  it('of several addresses of a name, one that is not public is enough to refuse it', async () => {
+  it('are refused to a name if any of its addresses is not public', async () => {
     const addresses = [
       { address: '8.8.8.8', family: 4 },
       { address: '10.0.0.1', family: 4 },
@@ -171,7 +171,7 @@ describe('where it connects', () => {
   });
 
   it.each(['127.0.0.1', '[::ffff:7f00:1]', 'inner.example'])(
-    'a redirect to %s is refused as the first URL is',
+    'are refused after a redirect to %s, as for the first URL',
     async (host) => {
       const inner = await serve(answering('content'));
       const location = `http://${host}:${inner.port}/a.md`;
@@ -186,7 +186,7 @@ describe('where it connects', () => {
   );
 
   it.each(['https://127.0.0.1:99999/a.md', 'https://[fe80::1%25eth0]/a.md'])(
-    'what is no address is refused, named at first or by a redirect: %s',
+    'are refused to an invalid address, in the URL or in a redirect: %s',
     async (location) => {
       const { store, url } = await serve((_request, response) => response.writeHead(302, { location }).end());
       expect(await failureOf(store.openSource(location))).toMatchObject({ code: 'UNSUPPORTED_URI', retryable: false });
@@ -197,7 +197,7 @@ describe('where it connects', () => {
     },
   );
 
-  it('follows five redirects and no more, to https: alone unless plain http is allowed', async () => {
+  it('follow at most five redirects, and only to https: unless plain http is allowed', async () => {
     const listener: RequestListener = (request, response) => {
       const left = Number(request.url?.slice(1, 2));
       if (left > 0) response.writeHead(307, { location: `/${left - 1}.md` }).end();
@@ -210,7 +210,7 @@ describe('where it connects', () => {
     expect(await failureOf(strict.openSource(`${url}/0.md`))).toMatchObject({ code: 'UNSUPPORTED_URI' });
   });
 
-  it('networks and names can be allowed', async () => {
+  it('can be allowed by network or by name', async () => {
     const { port } = await serve(answering('content'));
     const resolve = () => Promise.resolve([{ address: '127.0.0.1', family: 4 }]);
     for (const [host, allowed] of [
@@ -223,13 +223,13 @@ describe('where it connects', () => {
     }
   });
 
-  it('a URL with a password is refused, and the password is in no message', async () => {
+  it('are refused for a URL with a password, and no message contains the password', async () => {
     const failure = await failureOf(createHttpsFiles().openSource('https://user:secret@example.com/a.md'));
     expect(failure).toMatchObject({ code: 'UNSUPPORTED_URI' });
     expect(failure.message).not.toContain('secret');
   });
 
-  it('a server that speaks no HTTP is STORAGE_FAILED', async () => {
+  it('fail with STORAGE_FAILED if the server does not speak HTTP', async () => {
     const server = createTcpServer((socket) => socket.end('nonsense\r\n\r\n'));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     onCleanUp(() => void server.close());

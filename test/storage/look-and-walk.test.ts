@@ -26,7 +26,7 @@ async function walk(folder: string) {
   return { found, unreadable };
 }
 
-it('a look tells a file from a folder, what is neither and nothing, through links', async () => {
+it('a look distinguishes files, folders, other things and nothing, and follows links', async () => {
   const folder = await makeTree('a.md');
   await symlink('a.md', path.join(folder, 'link.md'));
   await symlink('nowhere', path.join(folder, 'broken.md'));
@@ -40,7 +40,7 @@ it('a look tells a file from a folder, what is neither and nothing, through link
   expect(await store.look(uriOf(folder, 'a.md/b'))).toEqual({ ...none, isLink: false });
 });
 
-it('a read fails with the code of what is wrong', async () => {
+it('a read fails with a specific code', async () => {
   const folder = await makeTree('a.md', 'b/c.md');
   await expect(buffer(store.read(uriOf(folder, 'b')))).rejects.toMatchObject({ code: 'SOURCE_IS_DIRECTORY' });
   const signal = AbortSignal.abort(new Error('stopped'));
@@ -48,13 +48,13 @@ it('a read fails with the code of what is wrong', async () => {
 });
 
 describe('a walk', () => {
-  it('finds the files of each folder before those of its subfolders, both by name, hidden ones too, but no temporary ones', async () => {
+  it('finds the files of each folder before those of its subfolders, both by name, including hidden but not temporary ones', async () => {
     const partial = '.a.pdf.0123456789ab.1.part';
     const folder = await makeTree('b/2.md', 'a/1 é.md', 'z.md', '.hidden', 'a/deep/3.md', 'a.md', partial);
     expect((await walk(folder)).found).toEqual(['.hidden', 'a.md', 'z.md', 'a/1 é.md', 'a/deep/3.md', 'b/2.md']);
   });
 
-  it('follows a link to an outside folder once, none into the tree or above it, and says so', async () => {
+  it('follows a link to an outside folder once, never a link into or above the tree, and says so', async () => {
     const folder = await makeTree('in/a/1.md', 'else/2.md');
     const links = { 'in/b': 'a', 'in/c': '../else', 'in/d': '../else', 'in/a/up': '../..', 'in/lost': 'nowhere' };
     for (const [link, target] of Object.entries(links)) await symlink(target, path.join(folder, link));
@@ -69,7 +69,7 @@ describe('a walk', () => {
     });
   });
 
-  it('tells of what is neither a file nor a folder', async () => {
+  it('reports entries that are neither file nor folder', async () => {
     const folder = await makeTree('a.md');
     execFileSync('mkfifo', [path.join(folder, 'b.md')]);
     await symlink('/dev/null', path.join(folder, 'c.md'));
@@ -77,7 +77,7 @@ describe('a walk', () => {
     expect(await walk(folder)).toEqual({ found: ['a.md'], unreadable });
   });
 
-  it('tells of a folder that this user may not look into, and finds nothing in one that is gone', async () => {
+  it('reports a folder that this user may not read, and finds nothing in one that is gone', async () => {
     const folder = await makeTree('a.md', 'closed/b.md');
     await chmod(folder, 0o755);
     await chmod(path.join(folder, 'closed'), 0o000);

@@ -5,7 +5,7 @@ import { failureOf, makeFolder as newFolder, uriOf } from './folder';
 import { write } from './writing';
 
 describe('a folder', () => {
-  it('is made with those above it, by many at once, and stays when it is there', async () => {
+  it('is created with its parents by many concurrent callers, and stays if it exists', async () => {
     const folder = path.join(await newFolder(), 'a', 'b', 'c');
     await Promise.all(Array.from({ length: 20 }, (_, index) => makeFolder(path.join(folder, String(index % 3)))));
     await makeFolder(folder);
@@ -14,14 +14,14 @@ describe('a folder', () => {
     expect((await stat(path.join(folder, '2'))).isDirectory()).toBe(true);
   });
 
-  it('is made behind a symbolic link', async () => {
+  it('is created behind a symbolic link', async () => {
     const folder = await newFolder();
     await symlink(await newFolder(), path.join(folder, 'link'));
     await makeFolder(path.join(folder, 'link', 'a', 'b'));
     expect((await stat(path.join(folder, 'link', 'a', 'b'))).isDirectory()).toBe(true);
   });
 
-  it('is not made of a file, nor of a link that leads nowhere', async () => {
+  it('is not created from a file, nor from a link that leads nowhere', async () => {
     const folder = await newFolder();
     await writeFile(path.join(folder, 'file'), '');
     await symlink('nowhere', path.join(folder, 'link'));

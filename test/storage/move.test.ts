@@ -7,7 +7,7 @@ import { moveByCopy } from '../../src/storage/move';
 import { MemoryFiles } from '../support/memory-files';
 import { cleanUp, failureOf, listFolder, makeFolder, mountMemory, uriOf, withoutPrivileges } from './folder';
 
-/** Beside the rules of the contract: what is particular about a file system, and about a copy. */
+/** What the contract leaves open: the specifics of a file system, and of a copy. */
 
 afterEach(cleanUp);
 
@@ -28,7 +28,7 @@ async function folders() {
 }
 
 describe('a local file', () => {
-  it('is moved as it is, with its time, into folders that are made', async () => {
+  it('is moved unchanged, with its modification time, into folders that are created', async () => {
     const { folder, move } = await folders();
     const before = await stat(path.join(folder, 'in', 'a.md'));
     expect(await move('done/deep/a.md')).toBe('moved');
@@ -37,7 +37,7 @@ describe('a local file', () => {
     expect(await listFolder(path.join(folder, 'in'))).toEqual([]);
   });
 
-  it('takes a name that a killed process has reserved for it, and none that is reserved for another', async () => {
+  it('takes a name that a killed process has reserved for it, but none reserved for another file', async () => {
     const { folder, move } = await folders();
     await mkdir(path.join(folder, 'done'));
     const [own, other] = ['in/a.md', 'in/b.md'].map(
@@ -50,7 +50,7 @@ describe('a local file', () => {
     expect(await readFile(path.join(folder, 'done', 'a.md'), 'utf8')).toBe('content');
   });
 
-  it('that only reserves the name of one that a killed process never moved is removed when it is moved back', async () => {
+  it('is removed when it is moved back, if it only reserves a name for a file that a killed process never moved', async () => {
     const { folder, uri } = await folders();
     const reserved = uriOf(folder, 'failed/a.md');
     await mkdir(path.join(folder, 'failed'));
@@ -66,14 +66,14 @@ describe('a local file', () => {
     }
   });
 
-  it('is not moved into its own folder by another name, where it would be removed as its own copy', async () => {
+  it('is not moved into its own folder under another name, where it would be removed as its own copy', async () => {
     const { folder, move } = await folders();
     await symlink('in', path.join(folder, 'done'));
     expect(await failureOf(move('done/a.md'))).toMatchObject({ code: 'DESTINATION_IS_SOURCE', retryable: false });
     expect(await readFile(path.join(folder, 'in', 'a.md'), 'utf8')).toBe('content');
   });
 
-  it('that is a link stays, and so does what it leads to', async () => {
+  it("stays if it is a link, and so does the link's target", async () => {
     const { folder } = await folders();
     await symlink('a.md', path.join(folder, 'in', 'link.md'));
     const uri = uriOf(folder, 'in/link.md');
@@ -82,7 +82,7 @@ describe('a local file', () => {
     expect(await listFolder(path.join(folder, 'in'))).toEqual(['a.md', 'link.md']);
   });
 
-  it('leaves nothing under its new name where the disk is full', async () => {
+  it('leaves nothing under its new name if the disk is full', async () => {
     const mounted = await mountMemory('size=64k');
     if (mounted === undefined) {
       console.warn('skipped: this user may not mount a file system');
@@ -100,7 +100,7 @@ describe('a local file', () => {
     expect(await move()).toBe('moved');
   });
 
-  it('names the folder out of which this user may take nothing', async () => {
+  it('causes an error that names the folder if this user may not remove files from it', async () => {
     const { folder, uri, move } = await folders();
     await mkdir(path.join(folder, 'done'));
     await chmod(folder, 0o755);
@@ -113,7 +113,7 @@ describe('a local file', () => {
     expect(await listFolder(path.join(folder, 'done'))).toEqual([]);
   });
 
-  it('that has a second name keeps it', async () => {
+  it('keeps its second hard link', async () => {
     const { folder, move } = await folders();
     await mkdir(path.join(folder, 'done'));
     await link(path.join(folder, 'in', 'a.md'), path.join(folder, 'done', 'a.md'));
@@ -160,7 +160,7 @@ describe('a move by copy', () => {
   }
   const names = ({ files }: MemoryFiles) => [...files.keys()].sort();
 
-  it('removes the file once the copy is there, also one that was there before', async () => {
+  it('removes the file once the copy is there, even if the copy was there before', async () => {
     const { memory, move } = await copying(
       (all) => all.files.get(to)?.toString() === 'content' && all.files.delete(uri),
     );
@@ -168,12 +168,12 @@ describe('a move by copy', () => {
     expect([await move(), names(memory)]).toEqual(['moved', [to]]);
   });
 
-  it('keeps the copy of a file that is gone when it is to be removed: an answer was lost, or another attempt was faster', async () => {
+  it('keeps the copy if the file is gone by the time of its removal: an answer was lost, or another attempt was faster', async () => {
     const { memory, move } = await copying((all) => !all.files.delete(uri));
     expect([await move(), names(memory)]).toEqual(['moved', [to]]);
   });
 
-  it('leaves no copy of a file that has changed meanwhile, nor of one whose name is taken', async () => {
+  it('leaves no copy of a file that has changed meanwhile, or whose new name is taken', async () => {
     const { memory, move } = await copying(() => false);
     expect([await move(), names(memory)]).toEqual(['changed', [uri]]);
     memory.files.set(to, Buffer.from('other'));

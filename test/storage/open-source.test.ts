@@ -12,7 +12,7 @@ beforeEach(async () => (folder = await makeFolder()));
 const store = createLocalFiles();
 
 describe('openSource', () => {
-  it('tells name, size and path, and opens the bytes as often as asked', async () => {
+  it('returns name, size and path, and opens the bytes repeatedly', async () => {
     const content = randomBytes(2_000_000);
     const filePath = path.join(folder, 'März 1 #2.png');
     await writeFile(filePath, content);
@@ -29,7 +29,7 @@ describe('openSource', () => {
     expect((await buffer(source.open())).toString()).toBe('content');
   });
 
-  it('leaves the source as it was', async () => {
+  it('leaves the source unchanged', async () => {
     const filePath = path.join(folder, 'a.txt');
     await writeFile(filePath, 'content');
     const before = await stat(filePath);
@@ -47,16 +47,16 @@ describe('openSource', () => {
     'file:///a%2Fb',
     'file:///a%00b',
     '',
-  ])('refuses %j, which is no URI of a local file', async (uri) => {
+  ])('rejects %j, which is not the URI of a local file', async (uri) => {
     expect((await failureOf(store.openSource(uri))).code).toBe('UNSUPPORTED_URI');
   });
 
-  it('takes a file in the place of a folder for a missing one', async () => {
+  it('treats a file in place of a folder as a missing source', async () => {
     await writeFile(path.join(folder, 'a'), 'x');
     expect((await failureOf(store.openSource(uriOf(folder, 'a', 'b')))).code).toBe('SOURCE_NOT_FOUND');
   });
 
-  it('refuses a folder, an empty file, and what is no file at all', async () => {
+  it('rejects folders, empty files, and anything that is not a regular file', async () => {
     await writeFile(path.join(folder, 'empty'), '');
     await mkdir(path.join(folder, 'folder'));
     execFileSync('mkfifo', [path.join(folder, 'pipe')]);
@@ -64,11 +64,11 @@ describe('openSource', () => {
     expect((await failureOf(store.openSource(uriOf(folder, 'folder')))).code).toBe('SOURCE_IS_DIRECTORY');
     expect((await failureOf(store.openSource(uriOf(folder, 'pipe')))).code).toBe('SOURCE_UNREADABLE');
     expect((await failureOf(store.openSource('file:///dev/zero'))).code).toBe('SOURCE_UNREADABLE');
-    // Nor would a list or a manifest that is a pipe ever be read: it is the worker that reads it.
+    // A list or a manifest that is a pipe could never be read either, since the worker reads it.
     expect((await failureOf(buffer(store.read(uriOf(folder, 'pipe'))))).code).toBe('SOURCE_UNREADABLE');
   });
 
-  it('refuses a file that this user may not read', async () => {
+  it('rejects a file that this user may not read', async () => {
     await chmod(folder, 0o755);
     await writeFile(path.join(folder, 'secret'), 'x');
     await chmod(path.join(folder, 'secret'), 0o000);
@@ -76,14 +76,14 @@ describe('openSource', () => {
     expect(error.code).toBe('SOURCE_UNREADABLE');
   });
 
-  it('refuses symbolic links in a loop', async () => {
+  it('rejects symbolic links in a loop', async () => {
     await symlink('b', path.join(folder, 'a'));
     await symlink('a', path.join(folder, 'b'));
     expect((await failureOf(store.openSource(uriOf(folder, 'a')))).code).toBe('SOURCE_UNREADABLE');
   });
 });
 
-describe('a source that is not what it was', () => {
+describe('a source that has changed', () => {
   const longAgo = 1_000_000_000;
   const changes: [string, (filePath: string) => Promise<void>][] = [
     ['grew', (filePath) => appendFile(filePath, 'more')],
@@ -109,7 +109,7 @@ describe('a source that is not what it was', () => {
     expect(await failureOf(buffer(source.open()))).toMatchObject({ code: 'SOURCE_CHANGED', retryable: true });
   });
 
-  it('fails at its end when it was written to while it was read', async () => {
+  it('fails at its end when it was written to during the read', async () => {
     const filePath = path.join(folder, 'a');
     await writeFile(filePath, Buffer.alloc(2_000_000, 'x'));
     const stream = (await store.openSource(uriOf(filePath))).open();
@@ -124,7 +124,7 @@ describe('a source that is not what it was', () => {
     expect((await failureOf(reading)).code).toBe('SOURCE_CHANGED');
   });
 
-  it('is not found any more when it was removed', async () => {
+  it('is not found when it was removed', async () => {
     await writeFile(path.join(folder, 'a'), 'x');
     const source = await store.openSource(uriOf(folder, 'a'));
     await rm(path.join(folder, 'a'));

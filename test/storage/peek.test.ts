@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { peek } from '../../src/storage/peek';
 
-it('a stream is whole behind its beginning, however it is cut', async () => {
+it('keeps the whole stream readable after peeking at its beginning, however it is chunked', async () => {
   const chunk = fc.uint8Array({ maxLength: 5 }).map((bytes) => Buffer.from(bytes));
   await fc.assert(
     fc.asyncProperty(fc.array(chunk), fc.nat(20), async (chunks, enough) => {

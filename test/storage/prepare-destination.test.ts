@@ -15,7 +15,7 @@ const prepare = (uri: string, onExisting: OnExisting = 'fail') =>
   store.prepareDestination({ uri, suggestedName: 'out.pdf', onExisting });
 
 describe('prepareDestination', () => {
-  it('refuses a path beside which no temporary file would fit, before anything is sent for it', async () => {
+  it('rejects a path that is too long for the temporary file beside it, before anything is sent', async () => {
     const ofBytes = (bytes: number) => {
       const names = Array.from({ length: 19 }, () => 'd'.repeat(199));
       return uriOf(folder, ...names, 'x'.repeat(bytes - path.join(folder, ...names).length - 1));
@@ -25,13 +25,13 @@ describe('prepareDestination', () => {
     expect(refused).toMatchObject({ code: 'DESTINATION_NOT_WRITABLE', retryable: false });
   });
 
-  it('takes a symbolic link that leads nowhere for something that exists', async () => {
+  it('treats a symbolic link that leads nowhere as existing', async () => {
     await symlink('/nowhere/at/all', path.join(folder, 'out.pdf'));
     expect((await failureOf(prepare(uriOf(folder, 'out.pdf')))).code).toBe('DESTINATION_EXISTS');
   });
 
   it.each(['fail', 'skip', 'overwrite'] as const)(
-    'refuses a folder in the file’s place with policy %s',
+    'rejects a folder in place of the file under policy %s',
     async (onExisting) => {
       await mkdir(path.join(folder, 'out.pdf'));
       const error = await failureOf(prepare(uriOf(folder, 'out.pdf'), onExisting));
@@ -40,7 +40,7 @@ describe('prepareDestination', () => {
     },
   );
 
-  it('refuses a file, or a link that leads nowhere, in a folder’s place', async () => {
+  it('rejects a file, or a link that leads nowhere, in place of a folder', async () => {
     await writeFile(path.join(folder, 'file'), 'x');
     await symlink('/nowhere/at/all', path.join(folder, 'link'));
     for (const name of ['file', 'link']) {
@@ -49,18 +49,18 @@ describe('prepareDestination', () => {
     }
   });
 
-  it('is not misled by a folder that another job makes while it looks', async () => {
+  it('is not confused by a folder that another job creates at the same time', async () => {
     for (let round = 0; round < 48; round += 1) {
       const target = path.join(folder, String(round));
       const plans = Array.from({ length: 16 }, (_, index) => prepare(uriOf(target, `${index}.pdf`)));
-      // Sooner or later within their looks.
+      // Varies when the folder appears relative to the looks.
       for (let turns = round % 8; turns > 0; turns -= 1) await setImmediate();
       await mkdir(target);
       expect((await Promise.all(plans)).map(({ kind }) => kind)).toEqual(Array(16).fill('write'));
     }
   });
 
-  it('refuses a name that the file system cannot hold', async () =>
+  it('rejects a name that is too long for the file system', async () =>
     expect((await failureOf(prepare(uriOf(folder, 'x'.repeat(256))))).code).toBe('DESTINATION_NOT_WRITABLE'));
 
   const isRoot = process.getuid?.() === 0;
@@ -71,7 +71,7 @@ describe('prepareDestination', () => {
     expect(error.code).toBe('DESTINATION_NOT_WRITABLE');
   });
 
-  it('refuses what evidently finds no room, in the nearest folder that there is, and believes a file system that does not tell', async () => {
+  it('rejects a file without enough room in the nearest existing folder, and accepts one if the free space is unknown', async () => {
     const uri = uriOf(folder, 'new', 'deeper', 'out.pdf');
     const prepareIn = (free: number | undefined, expectedBytes: number | undefined) =>
       createLocalFiles({
@@ -87,7 +87,7 @@ describe('prepareDestination', () => {
     ] as const) {
       expect(await prepareIn(free, bytes)).toEqual({ kind: 'write', uri });
     }
-    // Of this machine's own disk.
+    // The real disk of this machine.
     expect(
       (await failureOf(store.prepareDestination({ uri, suggestedName: '', onExisting: 'fail', expectedBytes: 1e18 })))
         .code,
@@ -98,7 +98,7 @@ describe('prepareDestination', () => {
     });
   });
 
-  it('refuses a read-only file system', async () => {
+  it('rejects a read-only file system', async () => {
     const mounted = await mountMemory('ro,size=1m');
     if (mounted === undefined) {
       console.warn('skipped: this user may not mount a file system');

@@ -7,7 +7,7 @@ let folder: string;
 
 beforeEach(async () => (folder = await mkdtemp(path.join(tmpdir(), 'replace-file-'))));
 
-it('leaves the content of one of those who write at once, whole, and nothing beside it', async () => {
+it('leaves the complete content of one concurrent writer, and no other file', async () => {
   const file = path.join(folder, 'state.json');
   const contents = Array.from({ length: 20 }, (_, index) => String(index).repeat(50_000));
   await Promise.all(contents.map((content) => replaceFile(file, content)));
@@ -16,14 +16,14 @@ it('leaves the content of one of those who write at once, whole, and nothing bes
   expect(await readdir(folder)).toEqual(['state.json']);
 });
 
-it('gives the file the mode that was asked for', async () => {
+it('gives the file the requested mode', async () => {
   const file = path.join(folder, 'secret');
   await replaceFile(file, 'text', { mode: 0o600 });
 
   expect((await stat(file)).mode & 0o777).toBe(0o600);
 });
 
-it('leaves nothing behind when the file cannot be replaced', async () => {
+it("leaves nothing behind when the file can't be replaced", async () => {
   const file = path.join(folder, 'taken');
   await mkdir(file);
 
@@ -31,7 +31,7 @@ it('leaves nothing behind when the file cannot be replaced', async () => {
   expect(await readdir(folder)).toEqual(['taken']);
 });
 
-it('of several that would create a file the first does, for all of them and for its owner only', async () => {
+it('lets the first of several concurrent creators win for all, and makes the file readable by its owner only', async () => {
   const file = path.join(folder, 'key');
   const read = await Promise.all(['a', 'b', 'c', 'd'].map((content) => readOrCreateFile(file, () => content)));
   expect([new Set(read).size, (await stat(file)).mode & 0o777]).toEqual([1, 0o600]);

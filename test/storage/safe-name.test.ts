@@ -2,7 +2,7 @@ import { cutToBytes, makeSafeName, numberName } from '../../src/storage/file-nam
 
 describe('makeSafeName', () => {
   it.each(['report.pdf', 'März 2026 – Café.docx', '発注書.tar.gz', 'a', 'README', "it's (1) & more, ok.txt", 'x.part'])(
-    'leaves %j as it is',
+    'leaves %j unchanged',
     (name) => expect(makeSafeName(name)).toBe(name),
   );
 
@@ -28,7 +28,7 @@ describe('makeSafeName', () => {
     ['com1.tar.gz', '_com1.tar.gz'],
     ['console.txt', 'console.txt'],
     ['half \ud83d.txt', 'half \ufffd.txt'],
-  ])('makes %j into %j', (suggested, name) => expect(makeSafeName(suggested)).toBe(name));
+  ])('turns %j into %j', (suggested, name) => expect(makeSafeName(suggested)).toBe(name));
 
   it('cuts a name to 255 bytes, between characters, and keeps the extension', () => {
     const name = makeSafeName(`${'発'.repeat(200)}.docx`);

@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { openScratchFile } from '../../src/storage/scratch-file';
 import { makeFolder } from './folder';
 
-it('holds what was written for as many readers as ask, and has no name that a kill could leave behind', async () => {
+it('can be read repeatedly, and has no name that a kill could leave behind', async () => {
   const folder = await makeFolder();
   const file = await openScratchFile(folder);
   try {

@@ -4,7 +4,7 @@ import { failureOf } from './folder';
 
 const asked = (uri: string, source?: string) => ({ uri, suggestedName: '', onExisting: 'fail' as const, source });
 
-it('the scheme of a URI chooses the store, however it is written', async () => {
+it('the scheme of a URI selects the store, regardless of case', async () => {
   const memory = new MemoryFiles();
   const stores = new Stores({ memory, other: new MemoryFiles() });
   memory.files.set('memory:///a.md', Buffer.from('content'));
@@ -15,7 +15,7 @@ it('the scheme of a URI chooses the store, however it is written', async () => {
   expect(memory.files.size).toBe(0);
 });
 
-it('an unknown scheme is UNSUPPORTED_URI for good, and the message names those that there are', async () => {
+it('an unknown scheme is a permanent UNSUPPORTED_URI, and the message names the known ones', async () => {
   const stores = new Stores({ file: new MemoryFiles(), s3: new MemoryFiles() });
   const failure = await failureOf(stores.openSource('gs://bucket/a.md?key=secret'));
   expect(failure).toMatchObject({ code: 'UNSUPPORTED_URI', retryable: false });
@@ -24,7 +24,7 @@ it('an unknown scheme is UNSUPPORTED_URI for good, and the message names those t
   expect(await failureOf(stores.prepareDestination(asked('out/a.pdf')))).toMatchObject({ code: 'UNSUPPORTED_URI' });
 });
 
-it('a source of another scheme is not compared with the destination', async () => {
+it('a source with a different scheme is not compared with the destination', async () => {
   const memory = new MemoryFiles();
   const seen: unknown[] = [];
   const prepare = memory.prepareDestination.bind(memory);
@@ -38,7 +38,7 @@ it('a source of another scheme is not compared with the destination', async () =
   expect(seen).toEqual([undefined, 'memory:///a.md']);
 });
 
-it('a store that is a function is made once, when its first URI comes', () => {
+it('a store that is a function is created once, for its first URI', () => {
   let made = 0;
   const stores = new Stores({
     memory() {
@@ -51,5 +51,5 @@ it('a store that is a function is made once, when its first URI comes', () => {
   expect(made).toBe(1);
 });
 
-it('a scheme that no URI can have is refused when the worker starts', () =>
+it('a scheme that no URI can have is rejected when the worker starts', () =>
   expect(() => new Stores({ 's3:': new MemoryFiles() })).toThrow(/"s3:" is no scheme/));

@@ -11,7 +11,7 @@ beforeEach(async () => (folder = await makeFolder()));
 afterEach(cleanUp);
 
 describe('writeDestination', () => {
-  it('stores the bytes, makes missing folders, and tells size and SHA-256', async () => {
+  it('stores the bytes, creates missing folders, and returns size and SHA-256', async () => {
     const content = randomBytes(3_000_001);
     const body = Readable.from([content.subarray(0, 1), content.subarray(1, 2_000_000), content.subarray(2_000_000)]);
     expect(await write(uriOf(folder, 'a', 'b', 'out.pdf'), { body, expectedSize: content.length })).toEqual({
@@ -25,36 +25,39 @@ describe('writeDestination', () => {
     expect(await listFolder(path.join(folder, 'a', 'b'))).toEqual(['out.pdf']);
   });
 
-  it('stores an empty file when that is what came', async () => {
+  it('stores an empty file if the body is empty', async () => {
     expect(await write(uriOf(folder, 'out'), { body: Readable.from([]), expectedSize: 0 })).toMatchObject({ bytes: 0 });
     expect(await listFolder(folder)).toEqual(['out']);
   });
 
-  it('takes a name of 255 bytes, although the temporary name is longer', async () => {
+  it('accepts a name of 255 bytes, although the temporary name would be longer', async () => {
     const name = `${'発'.repeat(83)}.pdf00`;
     expect(Buffer.byteLength(name)).toBe(255);
     expect(await write(uriOf(folder, name))).toMatchObject({ name });
     expect(await listFolder(folder)).toEqual([name]);
   });
 
-  it('stops a body that brings more than was promised', async () => {
+  it('stops a body that is longer than expected', async () => {
     const body = endless();
     expect((await failureOf(write(uriOf(folder, 'out'), { body, expectedSize: 5000 }))).code).toBe('SIZE_MISMATCH');
     expect(body.destroyed).toBe(true);
   });
 
-  it.each(['before the call', 'before its first byte'])('passes on a body that failed %s', async (when) => {
-    const broken = new Error('connection reset');
-    const body = new Readable({ read: () => undefined });
-    if (when === 'before the call') body.on('error', () => undefined).destroy(broken);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-    const writing = write(uriOf(folder, 'out.pdf'), { body });
-    body.destroy(broken);
-    await expect(writing).rejects.toBe(broken);
-    expect(await listFolder(folder)).toEqual([]);
-  });
+  it.each(['before the call', 'before its first byte'])(
+    'passes on the error of a body that failed %s',
+    async (when) => {
+      const broken = new Error('connection reset');
+      const body = new Readable({ read: () => undefined });
+      if (when === 'before the call') body.on('error', () => undefined).destroy(broken);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      const writing = write(uriOf(folder, 'out.pdf'), { body });
+      body.destroy(broken);
+      await expect(writing).rejects.toBe(broken);
+      expect(await listFolder(folder)).toEqual([]);
+    },
+  );
 
-  it('ends with the signal’s reason when aborted under way, and keeps nothing', async () => {
+  it('ends with the reason of the signal when aborted during the transfer, and keeps nothing', async () => {
     const body = endless();
     const signal = AbortSignal.timeout(30);
     const error: unknown = await write(uriOf(folder, 'out.pdf'), { body, signal }).catch((reason: unknown) => reason);
@@ -63,7 +66,7 @@ describe('writeDestination', () => {
     expect(await listFolder(folder)).toEqual([]);
   });
 
-  it('ends with the signal’s reason when aborted while a body brings nothing', async () => {
+  it('ends with the reason of the signal when aborted while the body is silent', async () => {
     const body = new Readable({ read: () => undefined });
     const signal = AbortSignal.timeout(30);
     const error: unknown = await write(uriOf(folder, 'out.pdf'), { body, signal }).catch((reason: unknown) => reason);
@@ -79,20 +82,20 @@ describe('writeDestination', () => {
     expect(await listFolder(folder)).toEqual([]);
   });
 
-  it('closes the body also when it cannot begin to write', async () => {
+  it("closes the body even if it can't start to write", async () => {
     await writeFile(path.join(folder, 'file'), 'x');
     const body = endless();
     expect((await failureOf(write(uriOf(folder, 'file', 'out.pdf'), { body }))).code).toBe('DESTINATION_NOT_WRITABLE');
     expect(body.destroyed).toBe(true);
   });
 
-  it('says that the folder is not writable', async () => {
+  it('reports a folder that is not writable', async () => {
     await chmod(folder, 0o555);
     const error = await withoutPrivileges(() => failureOf(write(uriOf(folder, 'out.pdf'))));
     expect(error).toMatchObject({ code: 'DESTINATION_NOT_WRITABLE', retryable: false });
   });
 
-  it('does not begin what is known to find no room', async () => {
+  it('does not start to write if there is not enough room', async () => {
     const files = createLocalFiles({ freeBytes: () => Promise.resolve(10) });
     const body = Readable.from([Buffer.from('new content')]);
     const error = await failureOf(write(uriOf(folder, 'out.pdf'), { body, expectedSize: 11 }, files));
@@ -101,7 +104,7 @@ describe('writeDestination', () => {
     expect(await write(uriOf(folder, 'out.pdf'), {}, files)).toMatchObject({ bytes: 11 });
   });
 
-  it('says that the disk is full, and keeps nothing', async () => {
+  it('reports a full disk, and keeps nothing', async () => {
     const mounted = await mountMemory('size=1m');
     if (mounted === undefined) {
       console.warn('skipped: this user may not mount a file system');

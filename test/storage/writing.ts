@@ -21,7 +21,7 @@ export const write = (
     ...options,
   });
 
-/** A body that does something between its last byte and its end. */
+/** A body that runs `act` between its last byte and its end. */
 export const contentThen = (act: () => unknown): Readable =>
   Readable.from(
     (async function* () {
@@ -30,7 +30,6 @@ export const contentThen = (act: () => unknown): Readable =>
     })(),
   );
 
-/** A body that never ends by itself. */
 export function endless(): Readable {
   const body = new Readable({
     read() {
@@ -41,12 +40,12 @@ export function endless(): Readable {
   return body;
 }
 
-/** Waits until a write has begun: there is a temporary file, other than one seen before, with something in it. */
+/** Waits until a write has begun: a non-empty temporary file exists, other than the one seen before. */
 export async function begun(folder: string, otherThanIno = 0): Promise<{ name: string; ino: number }> {
   for (;;) {
     for (const name of await listFolder(folder)) {
       if (!name.endsWith('.part')) continue;
-      // One that takes over removes the file of the one before.
+      // A later attempt removes the file of the earlier one.
       const found = await lstat(path.join(folder, name)).catch(() => undefined);
       if (found && found.size > 0 && found.ino !== otherThanIno) return { name, ino: found.ino };
     }

@@ -1,4 +1,4 @@
-/** The formats of `account-service.ts`, described as the pages describe `png`. */
+/** The formats of `account-service.ts`, described like `png` in the public pages. */
 
 export interface Format {
   /** `extension`, or `extension-type`. */
@@ -42,21 +42,21 @@ export const formats: readonly Format[] = [
 
 const learned = new Set<string>();
 
-/** From now on the service converts this too. */
+/** Makes the service convert this pair from now on. */
 export function learn(input: string, output: string): void {
   learned.add(`${input} ${output}`);
 }
 
-/** Whether the first converts to the second. */
+/** Whether the service converts this pair. */
 export function partners(input: Format, output: Format): boolean {
   if (learned.has(`${input.format} ${output.format}`)) return true;
   return input.isInput && output.isOutput && input.kind === output.kind && input !== output;
 }
 
-/** What every whole PNG ends with. */
+/** The end of every complete PNG. */
 export const endOfPng = Buffer.from('IEND', 'latin1');
 
-/** What is no picture of its format is taken for no result. */
+/** Magic numbers, without which a file is not accepted as a result. */
 export const beginnings: Readonly<Record<string, string>> = {
   gif: 'GIF89a',
   jpg: '\xff\xd8\xff',

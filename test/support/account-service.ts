@@ -6,8 +6,8 @@ import { beginnings, endOfPng, type Format, formats, partners } from './account-
 import { parseForm } from './parse-form';
 
 /**
- * A real account's service as the document and the public pages tell it, for tests of what we make of one. Written from those alone: it
- * shares nothing with the embedded service, so that what both sides of our own code take for granted shows.
+ * The service of a real account as the document and the public pages describe it. Written from those alone, it shares no code with the
+ * embedded service, so that tests expose assumptions that both sides of our own code make.
  */
 
 type Json = Record<string, unknown>;
@@ -27,11 +27,11 @@ interface Task {
 
 export interface AccountService {
   readonly url: string;
-  /** Requests to `upload/file` and the other endpoints, without their version. */
+  /** Number of requests to `upload/file` or another endpoint, named without its version. */
   count(path: string): number;
-  /** Requests about formats, to whichever endpoint. */
+  /** Number of requests to all endpoints about formats. */
   questions(): number;
-  /** Conversions wait until the returned function is called. */
+  /** Holds conversions until the returned function is called. */
   holdConversions(): () => void;
   close(): Promise<void>;
 }
@@ -60,7 +60,7 @@ class Refused extends Error {
   }
 }
 
-/** What the parameters and data keys of each endpoint are. */
+/** The parameters and data keys of each endpoint. */
 const endpoints: Record<string, { parameters: Json; required: readonly string[]; connector?: 'required' }> = {
   'upload/file': { parameters: {}, required: [] },
   'convert/file': { parameters: { output: '', input: '' }, required: ['output'], connector: 'required' },
@@ -78,7 +78,7 @@ export async function startAccountService(): Promise<AccountService> {
   const seen: string[] = [];
   const used: Record<string, number> = {};
   let origin = '';
-  /** One engine: conversions run one after the other. */
+  /** A single engine: conversions run one after the other. */
   let engine: Promise<void> = Promise.resolve();
 
   const server = createServer((request, response) => void answer(request, response).catch(() => response.destroy()));
@@ -253,7 +253,7 @@ function finish(
   Object.assign(task, { status: 'completed', completed: new Date(), result: { output, error, warning } });
 }
 
-/** A task as `task/response` tells it. */
+/** A task in the format of `task/response`. */
 function respond(task: Task, include: readonly Item[]): Json {
   const { id, path, status, created, started, completed } = task;
   const times = {
@@ -302,7 +302,7 @@ function readData(form: Map<string, unknown>): Json {
   return data as Json;
 }
 
-/** The rules for data keys and parameters: what a value must be is shown by the value in the table. */
+/** The rules for data keys and parameters. The value in the table shows the type of a value. */
 function check(path: string, data: Json): void {
   const { parameters, required, connector } = endpoints[path] ?? { parameters: {}, required: [] };
   const keys: Json = { app: '', include: items, mode: ['sync', 'async'], callback: '', parameters: {} };

@@ -17,7 +17,7 @@ const files = createLocalFiles();
 
 const folderUri = (...segments: string[]): string => pathToFileURL(`${path.join(...segments)}/`).href;
 
-/** One batch as a person works with it: the same folder planned, run and tried again. */
+/** One batch as a user works with it: the same folder is planned, run and retried. */
 export class BatchDesk {
   readonly name = `desk-${randomUUID()}`;
   private readonly folder: string;
@@ -41,7 +41,7 @@ export class BatchDesk {
     return path.join(this.folder, 'out', name);
   }
 
-  /** The id of the job of a result. */
+  /** The id of the job with this result. */
   jobId(name: string): string {
     return jobIdOf({ source: { uri: '' }, destination: pathToFileURL(this.output(name)).href });
   }
@@ -66,7 +66,7 @@ export class BatchDesk {
     return { planned: result.planned, result, rows: await this.rows() };
   }
 
-  /** How the rows of the latest run ended, by the name of their results. */
+  /** The rows of the latest run, by the name of their results. */
   async rows(): Promise<Record<string, BatchItemResult>> {
     const [latest] = await listRuns(files, this.batchFolder);
     if (!latest) return {};
@@ -81,7 +81,7 @@ export class BatchDesk {
     return Object.fromEntries(results.map((result) => [names.get(result.item) ?? '', result]));
   }
 
-  /** What the ledger of the service, rows, reports and histories tell differently. */
+  /** Contradictions between the service's records, rows, reports and histories. */
   async problems(): Promise<string[]> {
     const runs = (await listRuns(files, this.batchFolder)).map(({ folder }) => fileURLToPath(folder)).reverse();
     return chargeProblems(conversionsOf(this.rig.stub), runs, this.rig.temporal);
@@ -91,7 +91,7 @@ export class BatchDesk {
     return folderUri(this.folder, 'batch');
   }
 
-  /** As the command does. */
+  /** Starts the batch like the command line. */
   private begin(what: BatchPlan['what'], { resubmit, again }: Wish): Promise<BatchHandle> {
     const { name, folder, batchFolder, onUnknownOutcome, request } = this;
     const plan = { folder: batchFolder, what, cwd: folderUri(folder), out: folderUri(folder, 'out') };
@@ -112,6 +112,6 @@ interface Wish {
 interface Ran {
   planned: PlannedRows;
   result: ConversionBatchResult;
-  /** Of the latest run that had anything to do. */
+  /** Rows of the latest run that had anything to do. */
   rows: Record<string, BatchItemResult>;
 }

@@ -15,7 +15,7 @@ import { noTotals, type BatchCounts, type BatchItemResult, type BatchTotals } fr
 import { jobIdOf } from '../../src/job/job-id';
 import { quickPolicies } from './conversion-worker';
 
-/** The folder of one run of a batch, with what a planner would have put there. */
+/** The folder of one run of a batch, as a planner would have written it. */
 export interface Run {
   name: string;
   folder: string;
@@ -30,11 +30,11 @@ export interface Run {
 export interface RunRequest extends BatchSettings {
   folder: string;
   items: number;
-  /** Of a plan. Default: counted in the manifest. */
+  /** Totals of the plan. Default: counted in the manifest. */
   totals?: BatchTotals;
 }
 
-/** Starts a batch behind its plan, with a manifest that a planner might have written. `carried`: of a run before. */
+/** Starts a batch after its plan, with an existing manifest. `carried`: state from an earlier workflow run. */
 export async function startRun(
   client: FileConversionClient,
   { folder, items: rows, totals, ...request }: RunRequest,
@@ -57,7 +57,7 @@ async function passedOverIn(folder: string): Promise<BatchTotals> {
   return counts;
 }
 
-/** Writes a manifest of so many items, each with a source of its own called `<item>.md` unless `change` says otherwise. */
+/** Writes a manifest with this many items, each with its own source `<item>.md` unless `change` says otherwise. */
 export async function planRun(
   root: string,
   count: number,
@@ -96,7 +96,7 @@ export function jobIdOfRow(row: Pick<BatchItem, 'source' | 'destination'> | unde
   return jobIdOf({ source: { uri: row.source }, destination: row.destination });
 }
 
-/** As many results as rows, in their order, and counts that add up to them. */
+/** Checks that there is one result per row, in order, and that the counts add up. */
 function expectAddsUp(counts: BatchCounts, results: readonly BatchItemResult[], run: Run): void {
   expect(results.map(({ item }) => item)).toEqual(run.items.map(({ item }) => item));
   const of = (status: string) => results.filter((result) => result.status === status).length;
@@ -110,11 +110,11 @@ function expectAddsUp(counts: BatchCounts, results: readonly BatchItemResult[], 
   expect(counts).toMatchObject({ inFlight: 0, waiting: 0 });
 }
 
-/** What a query must never contradict. */
+/** Must always equal the number of items. */
 export const sumOf = ({ succeeded, failed, skipped, cancelled, inFlight, waiting }: BatchCounts): number =>
   succeeded + failed + skipped + cancelled + inFlight + waiting;
 
-/** Starts the batch, waits for its end and checks that everything was counted. */
+/** Starts the batch, waits for its end, and checks the counts. */
 export const runBatch = async (client: FileConversionClient, run: Run) =>
   endBatch(await startRun(client, run.request), run);
 
@@ -128,7 +128,7 @@ export async function endBatch(handle: BatchHandle, run: Run) {
 export const partsOf = async (run: Run): Promise<string[]> =>
   (await readdir(path.join(run.folder, runFiles.parts))).sort();
 
-/** Runs of the batch's workflow, first to last, with the events of each. */
+/** Runs of the batch's workflow, oldest first, with their number of events. */
 export async function runsOf(temporal: Client, name: string): Promise<{ runId: string; events: number }[]> {
   const runs: { runId: string; events: number }[] = [];
   let runId = (await temporal.workflow.getHandle(name).describe()).raw.workflowExecutionInfo?.firstRunId ?? undefined;

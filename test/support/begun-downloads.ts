@@ -1,5 +1,5 @@
 import { readdir } from 'node:fs/promises';
 
-/** Names of the temporary files of downloads in a folder, which may not be there yet. */
+/** Names of temporary download files in a folder, which need not exist. */
 export const begunDownloads = async (folder: string): Promise<string[]> =>
   (await readdir(folder).catch(() => [])).filter((name) => /\.\d+\.part$/.test(name));

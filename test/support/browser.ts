@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 
-/** The Chromium or Chrome of this machine: `CHROMIUM_PATH`, or the first that PATH has. Nothing is downloaded. */
+/** The Chromium or Chrome of this machine: `CHROMIUM_PATH`, or the first one in PATH. Downloads nothing. */
 export function findBrowser(environment: NodeJS.ProcessEnv = process.env): string | undefined {
   const { CHROMIUM_PATH: given, PATH = '' } = environment;
   const names = ['chromium', 'chromium-browser', 'google-chrome'];

@@ -8,14 +8,12 @@ import { whileTesting } from './while-testing';
 
 export const callbackKeyText = 'callback-key-of-the-tests-0123456789-abcdef';
 
-/** A rig whose jobs ask for callbacks, and the receiver that takes them. */
+/** A rig whose jobs ask for callbacks, with a receiver for them. */
 export interface CallingBackRig extends ConversionRig {
   receiver: CallbackReceiver;
 }
 
-/**
- * @param options.onWait Called when a submit waits in this process for its callback. Default: none does.
- */
+/** @param options.onWait Called when a submit waits in this process for its callback. Default: submits do not wait. */
 export async function startCallingBackRig({
   onWait,
   ...options
@@ -45,21 +43,21 @@ export async function startCallingBackRig({
   };
 }
 
-/** One for each test of the file, or of the `describe`, that calls this. */
+/** A new rig for each test of the file or `describe` that calls this. */
 export const callingBackRigOfEachTest = (): CallingBackRig =>
   whileTesting(startCallingBackRig, (rig) => rig.close(), { before: beforeEach, after: afterEach });
 
-/** A task of the stub service: it runs until `finish`, and its callback is sent by hand. */
+/** A task of the stub service that runs until `finish`. The test sends its callback. */
 export interface StubTask {
   readonly id: string;
   readonly callbackUrl: string | undefined;
-  /** From now on the service says that it is completed. */
+  /** From now on the service reports it as completed. */
   finish(): void;
-  /** Posts to the callback URL; the answer's status. */
+  /** Posts to the callback URL. Returns the HTTP status. */
   callBack(body?: unknown): Promise<number>;
 }
 
-/** Keeps the stub's tasks; `accepted` is told of each one before its submit is answered. */
+/** Records the stub's tasks. `accepted` is called with each one before its submit is answered. */
 export function keepTasks(stub: StubService, accepted: (task: StubTask) => void | Promise<void> = () => undefined) {
   const tasks: StubTask[] = [];
   const finished = new Set<string>();

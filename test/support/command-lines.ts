@@ -7,7 +7,7 @@ const program = buildCommands(createOutput({ stdout: nowhere, stderr: nowhere, e
   Promise.resolve(),
 );
 
-/** What of `fileconv <words>` the command line does not know; undefined: nothing. */
+/** The first unknown word of `fileconv <words>`, or undefined. */
 export function findUnknownWord(words: readonly string[]): string | undefined {
   let command: Command = program;
   const rest = [...words];
@@ -32,7 +32,7 @@ export function commandNames(group: string): string[] {
   return commands.map((each) => `${group} ${each.name()}`);
 }
 
-/** Every `fileconv ...` of a page: in its code blocks at the start of a line or after `$`, and between backticks. Without what stands behind a pipe or a comment. */
+/** Every `fileconv ...` of a page: in code blocks at the start of a line or after `$`, and in backticks. Cut at a pipe, redirection or comment. */
 export function commandLinesOf(page: string): string[][] {
   const blocks = [...page.matchAll(/^ *(?:\$ )?(?:\w+=\S+ )*(?:npx )?fileconv (.*)$/gm)].map(([, line = '']) => line);
   const inline = [...page.matchAll(/`(?:\w+=\S+ )*(?:npx )?fileconv ([^`]+)`/g)].map(([, line = '']) => line);

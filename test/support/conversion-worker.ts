@@ -25,7 +25,7 @@ import { whileTesting } from './while-testing';
 type RequestOverrides = Partial<Omit<ConversionRequest, 'destination'>> & { destination?: string | undefined };
 type HistoryEvents = NonNullable<Awaited<ReturnType<WorkflowHandle['fetchHistory']>>['events']>;
 
-/** A stub service, a worker in this process and a client, on a task queue of their own. */
+/** A stub service, a worker in this process and a client, on their own task queue. */
 export interface ConversionRig {
   stub: StubService;
   temporal: Client;
@@ -36,21 +36,21 @@ export interface ConversionRig {
   folder: string;
   /** Writes a source file into the folder and returns its path. */
   source(name: string, contents?: string | Buffer): Promise<string>;
-  /** A job that makes `out/report.pdf` of `report.md` with quick policies, but for what is given; without a destination when that is undefined. */
+  /** A job that converts `report.md` to `out/report.pdf` with quick policies, with overrides. `destination: undefined` leaves it away. */
   request(overrides?: RequestOverrides): Promise<ConversionRequest>;
-  /** What a workflow tells in the Temporal UI as it runs. */
+  /** The current details of a workflow in the Temporal UI. */
   details(workflowId: string): Promise<string>;
-  /** The events of a workflow's newest run. */
+  /** The events of a workflow's latest run. */
   events(workflowId: string): Promise<HistoryEvents>;
-  /** The activities that it has asked for, as `uploadFile`. */
+  /** The scheduled activities, as `uploadFile`. */
   steps(workflowId: string): Promise<string[]>;
-  /** A second call changes nothing. */
+  /** Idempotent. */
   stopWorker(): Promise<void>;
-  /** Throws when the service ran a conversion that no job owns up to, of this task queue or others that a test used. */
+  /** @throws if the service ran a conversion that no job of this task queue, or of the others, accounts for. */
   close(otherTaskQueues?: readonly string[]): Promise<void>;
 }
 
-/** Retries and polls without the pauses that production wants. */
+/** Retries and polls without the long pauses of production. */
 export const quickPolicies = {
   firstCheckAfter: 20,
   maxCheckInterval: 200,
@@ -65,18 +65,18 @@ export interface RigOptions {
   /** Default: the stub's token. */
   token?: Pick<AppProfile, 'token' | 'tokenFile'>;
   callbacks?: CallbackSettings;
-  /** Default: callers of other namespaces can't reach it. */
+  /** Default: not available to callers in other namespaces. */
   nexus?: FileConversionPluginOptions['nexus'];
-  /** Default: nobody is told of anything. */
+  /** Default: no notices. */
   notify?: FileConversionPluginOptions['notify'];
-  /** Default: jobs that ask for it fail. */
+  /** Default: jobs that ask for a check command fail. */
   checkCommand?: FileConversionPluginOptions['checkCommand'];
   obeyCommonLimit?: boolean;
-  /** Activities at a time. */
+  /** Maximum number of concurrent activities. */
   slots?: number;
-  /** Default: files of this machine, and what it may read of the web. */
+  /** Default: files of this machine, and what it may read from the web. */
   stores?: StoresByScheme;
-  /** Default: the server of this jest run, its namespace `default`, and payloads as they are. */
+  /** Default: the server of this jest run, namespace `default`, no codec. */
   temporal?: { address: string; namespace: string; dataConverter?: DataConverter };
 }
 
@@ -103,7 +103,7 @@ export async function startRig(options: RigOptions = {}): Promise<ConversionRig>
   if (options.worker !== false) {
     const native = await NativeConnection.connect({ address });
     connection = native;
-    // Workflows run in the thread of the test: a thread of their own takes ten times as long to start as the rest of a rig.
+    // Workflows run in the test's thread: a worker thread takes ten times as long to start as the rest of a rig.
     worker = await inThisThread(() =>
       createConversionWorker({
         connection: native,
@@ -157,7 +157,7 @@ export async function startRig(options: RigOptions = {}): Promise<ConversionRig>
       const taskQueues = [taskQueue, ...otherTaskQueues];
       const unreported = await unreportedConversions(conversionsOf(stub), { client: temporal, taskQueues });
       await connection?.close();
-      // The SDK leaves it enabled, which every later promise of this process would pay for.
+      // The SDK leaves it enabled, which would slow down every later promise of this process.
       connection?.callContextStorage.disable();
       await temporal.connection.close();
       await stub.close();
@@ -167,7 +167,7 @@ export async function startRig(options: RigOptions = {}): Promise<ConversionRig>
   };
 }
 
-/** A rig of its own for each test of the file, or of the `describe`, that calls this. */
+/** A new rig for each test of the file or `describe` that calls this. */
 export const rigOfEachTest = (options?: RigOptions): ConversionRig =>
   whileTesting(
     () => startRig(options),
@@ -175,7 +175,7 @@ export const rigOfEachTest = (options?: RigOptions): ConversionRig =>
     { before: beforeEach, after: afterEach },
   );
 
-/** One rig for all of them. */
+/** One rig for all of these tests. */
 export const rigOfAllTests = (options?: RigOptions): ConversionRig =>
   whileTesting(
     () => startRig(options),
@@ -183,7 +183,7 @@ export const rigOfAllTests = (options?: RigOptions): ConversionRig =>
     { before: beforeAll, after: afterAll },
   );
 
-/** Creates a worker whose workflows run in this thread; the lines of a stack that jest shows stay those of the sources. */
+/** Creates a worker whose workflows run in this thread. Stack traces in jest keep the line numbers of the sources. */
 export async function inThisThread(create: () => Promise<Worker>): Promise<Worker> {
   const traces = Error as { prepareStackTrace?: (error: unknown, frames: NodeJS.CallSite[]) => unknown };
   const { prepareStackTrace: ofTests } = traces;
@@ -196,7 +196,7 @@ export async function inThisThread(create: () => Promise<Worker>): Promise<Worke
   return worker;
 }
 
-/** Expected failures are part of these tests; only what the worker calls an error is printed. */
+/** Prints only the worker's errors, since failures are part of these tests. */
 export function installQuietRuntime(logger: Logger = new DefaultLogger('ERROR')): void {
   if (Runtime._instance === undefined) Runtime.install({ logger });
 }

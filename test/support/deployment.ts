@@ -2,7 +2,7 @@ import type { Client } from '@temporalio/client';
 import { hasStatus } from '../../src/history/grpc';
 import { until } from './until';
 
-/** As `temporal worker deployment set-current-version` does it; the server knows a version a moment after its first worker has polled. */
+/** Like `temporal worker deployment set-current-version`. Retries, since the server learns of a version only after its first poll. */
 export async function makeCurrent(client: Client, deploymentName: string, buildId: string): Promise<void> {
   const { namespace, identity } = client.options;
   await until(`build ${buildId} is current`, async () => {

@@ -1,3 +1,3 @@
-// Preloaded by processes that no test may leave behind, however it ends; also in their threads, which have no channel.
+// Preloaded by processes that must not outlive their test. Also loaded in their threads, which have no channel.
 process.once('disconnect', () => process.exit(1));
 process.channel?.unref();

@@ -1,4 +1,4 @@
-/** Prints which programs of the machine were tested, and which were not for want of their packages. */
+/** Prints which installed programs were tested, and which were skipped because their packages are missing. */
 export default class EnginesTested {
   onRunComplete(_contexts, { testResults }) {
     const tests = testResults.flatMap((file) => file.testResults);

@@ -1,6 +1,6 @@
 import type { Payload, PayloadCodec } from '@temporalio/common';
 
-/** Fails for the first payload that holds a text, once it is armed. */
+/** Fails once, for the first payload that contains `poison`. */
 export class FailingCodec implements PayloadCodec {
   poison: string | undefined;
 

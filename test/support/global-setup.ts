@@ -14,15 +14,15 @@ declare global {
 }
 
 /**
- * One Temporal dev server, in memory, for the whole jest run, which tests find in TEST_TEMPORAL_ADDRESS; and one folder for whatever they and the
- * processes that they kill leave behind.
+ * Starts one in-memory Temporal dev server for the whole jest run, whose address is in TEST_TEMPORAL_ADDRESS, and creates one folder for
+ * everything that tests and the processes that they kill leave behind.
  */
 export default async function prepareRun(): Promise<void> {
   globalThis.testRunFolder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-tests-'));
-  // Some tests look from the place of a user who may do less.
+  // Some tests read it as a user with fewer rights.
   await chmod(globalThis.testRunFolder, 0o755);
   process.env['TMPDIR'] = globalThis.testRunFolder;
-  // A developer who keeps a server running saves its start.
+  // A developer can save time with a server that is already running.
   if (process.env['TEST_TEMPORAL_ADDRESS']) return;
   const cliPath = await obtainTemporalCli({
     env: process.env,
@@ -34,7 +34,7 @@ export default async function prepareRun(): Promise<void> {
     cliPath,
     env: process.env,
     dynamicConfig: {
-      // Off by default; an operator's server may have it.
+      // Off by default; an operator's server may have it on.
       'frontend.WorkflowPauseEnabled': 'true',
     },
     ...(withUi ? {} : { uiPort: false }),

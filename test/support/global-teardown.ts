@@ -1,7 +1,7 @@
 import { readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 
-/** Stops the server that global-setup started in this very process, and the stack that tests share, and removes the folder of the run. */
+/** Stops the server that global-setup started in this process and the stack that tests share, and removes the folder of the run. */
 export default async function endRun(): Promise<void> {
   const folder = globalThis.testRunFolder;
   if (folder) await stopSharedStack(path.join(folder, 'shared-stack/up.json'));
@@ -9,7 +9,7 @@ export default async function endRun(): Promise<void> {
   if (folder) await rm(folder, { recursive: true, force: true });
 }
 
-/** Started by the first test that asked for it, if any did. */
+/** The first test that needs the stack starts it, so there may be none. */
 async function stopSharedStack(said: string): Promise<void> {
   const text = await readFile(said, 'utf8').catch(() => '');
   if (text === '') return;
@@ -21,6 +21,6 @@ async function stopSharedStack(said: string): Promise<void> {
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
   } catch {
-    // It is over.
+    // It has ended.
   }
 }

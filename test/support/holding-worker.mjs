@@ -1,5 +1,5 @@
-// The process behind WorkerProcess's option `hold`: a worker on the built package whose file store stops for good at a chosen moment.
-// A job's app profile says which moment; its destination is called after the profile, so that the file store can tell whose it is.
+// The process behind WorkerProcess's option `hold`: a worker on the built package whose file store hangs at a chosen moment. The app
+// profile of a job selects the moment. Destinations are named after their profile, so that the file store can tell whose they are.
 import { NativeConnection } from '@temporalio/worker';
 import storage from '../../dist/storage/local-files.js';
 import { createConversionWorker, FileConversionPlugin } from '../../dist/worker.js';
@@ -16,7 +16,7 @@ function holdAt(app) {
 
 const appOf = (uri) => path.parse(fileURLToPath(uri)).name;
 const isHeldAt = (uri, point) => hold[appOf(uri)] === point;
-/** How often a destination was prepared: first by the upload, then by every attempt of the submit. */
+/** How often each destination was prepared: first by the upload, then by every attempt of the submit. */
 const prepared = new Map();
 
 const local = storage.createLocalFiles();

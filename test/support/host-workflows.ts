@@ -1,10 +1,10 @@
-/** The workflows file of a host: a worker that has activities of its own beside those of file conversion. */
+/** The workflows file of a host, whose worker has its own activities beside those of file conversion. */
 import { proxyActivities } from '@temporalio/workflow';
 
 export * from '../../src/workflows';
 
 export interface HostActivities {
-  /** Beats once, and ends when the test says so. */
+  /** Sends one heartbeat, and ends when the test says so. */
   beatUntilTold(): Promise<string>;
 }
 

@@ -12,15 +12,16 @@ import { sourceName } from '../../src/job/types';
 import type { StubService } from './stub-service';
 
 /**
- * The invariant of money: conversions of one content with one set of options ≤ 1 + the open submits that are told. The service ran one for each
- * file that a batch delivered, and no other that a row does not own up to, as accepted (`charge: yes`), as possible (`maybe`) or in its count of others. The service's ledger, the rows of all runs of the batch, their
- * reports and the histories of the jobs must tell the same.
+ * The invariant of money: conversions of one content with one set of options ≤ 1 + the reported open submits. The service ran one
+ * conversion for each file that a batch delivered, and no other that a row does not account for, as accepted (`charge: yes`), as possible
+ * (`maybe`) or in its count of extra ones. The service's records, the rows of all runs of the batch, their reports and the histories of the
+ * jobs must agree.
  */
 
 /** A conversion that the service charges. */
 export interface Conversion {
   taskId: string;
-  /** Name of the file that was uploaded. */
+  /** Name of the uploaded file. */
   file: string;
 }
 
@@ -28,10 +29,9 @@ export const conversionsOf = (stub: StubService): Conversion[] =>
   [...stub.conversions].map(([taskId, file]) => ({ taskId, file }));
 
 /**
- * Everything that contradicts the invariant, a line each.
- *
- * @param runs folders of the batch's runs, the first one first. No two sources may have one name.
- * @param client to compare the jobs' histories too.
+ * Everything that violates the invariant, one line each.
+ * @param runs folders of the batch's runs, oldest first. Source names must be unique.
+ * @param client compares the jobs' histories too.
  */
 export async function chargeProblems(
   conversions: readonly Conversion[],
@@ -65,7 +65,7 @@ export async function chargeProblems(
 /** @param ran tasks that the service ran for the row. */
 function rowProblems(ran: readonly string[], results: readonly BatchItemResult[]): string[] {
   const last = results.at(-1);
-  // A row may also be recognised as what a job has delivered of which this batch had not heard yet.
+  // A row may also be recognised as delivered by a job that this batch had not heard of yet.
   const isDelivered = ({ status, charge }: BatchItemResult) =>
     status === 'succeeded' || status === 'suspect' || (status === 'skipped' && charge === 'yes');
   const delivered = new Set(results.filter(isDelivered).map(({ taskId }) => taskId));
@@ -73,7 +73,7 @@ function rowProblems(ran: readonly string[], results: readonly BatchItemResult[]
   const told = [...delivered, open].filter((taskId) => taskId !== undefined);
   const unknown = told.filter((taskId) => !ran.includes(taskId));
   const more = ran.filter((taskId) => !told.includes(taskId));
-  // Each that may have been charged is told, and counted.
+  // Every possible charge must be reported and counted.
   const isOpen = last?.charge === 'maybe' && last.status !== 'succeeded';
   const allowed = (last?.possiblyChargedExtra ?? 0) + (isOpen ? 1 : 0);
   return [
@@ -108,8 +108,9 @@ async function reportProblems(run: string, results: readonly BatchItemResult[]):
 }
 
 /**
- * Conversions that no job owns up to, a line each: by the histories of all jobs of their task queues, read here event by event. One content with
- * one set of options is charged once over all runs of a job, unless one says that it may be more; one that still runs has not said yet.
+ * Conversions that no job accounts for, one line each, according to the histories of all jobs of these task queues, read event by event.
+ * One content with one set of options is charged once over all runs of a job, unless one reports possible extra charges; a running one has
+ * not reported yet.
  */
 export async function unreportedConversions(
   conversions: readonly Conversion[],
@@ -155,12 +156,12 @@ function groupBy<T>(all: readonly T[], keyOf: (each: T) => string): Map<string, 
 
 interface JobAccount {
   workflowId: string;
-  /** One content with one set of options, and what was asked for `again` for itself. */
+  /** One content with one set of options; each `again` counts separately. */
   paidFor: string;
   file: string;
   isOver: boolean;
   accepted: Set<string>;
-  /** Failed at the service. */
+  /** Tasks that failed at the service. */
   free: Set<string>;
   left: EarlierRuns;
 }
@@ -201,7 +202,7 @@ async function readAccount(
   };
 }
 
-/** Rows of a run that never told how they ended are left to the next one. */
+/** Rows without a result are left to the next run. */
 async function readRun(folder: string): Promise<{ item: BatchItem; result: BatchItemResult }[]> {
   const lines = async (name: string) =>
     (await readFile(path.join(folder, name), 'utf8').catch(() => '')).split('\n').filter(Boolean);

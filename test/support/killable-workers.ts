@@ -9,7 +9,7 @@ import { testClient } from './temporal';
 import { whileTesting } from './while-testing';
 import { WorkerProcess, type WorkerProcessOptions } from './worker-process';
 
-/** A stub, a folder, and workers in processes of their own on one task queue, which a test may kill. */
+/** A stub, a folder, and workers as separate processes on one task queue, which a test may kill. */
 export interface KillableWorkers {
   folder: string;
   temporal: Client;
@@ -55,10 +55,10 @@ async function killableWorkers(): Promise<KillableWorkers> {
   };
 }
 
-/** Those of each test of the file, or of the `describe`, that calls this. */
+/** New ones for each test of the file or `describe` that calls this. */
 export const workersOfEachTest = (): KillableWorkers =>
   whileTesting(killableWorkers, (workers) => workers.close(), { before: beforeEach, after: afterEach });
 
-/** The same ones for all of them. */
+/** The same ones for all of these tests. */
 export const workersOfAllTests = (): KillableWorkers =>
   whileTesting(killableWorkers, (workers) => workers.close(), { before: beforeAll, after: afterAll });

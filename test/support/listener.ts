@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
-/** What one request told. */
+/** The content of one notice. */
 export interface Word {
   id: string;
   type: string;
@@ -12,19 +12,18 @@ export interface Word {
   body: string;
 }
 
-/** Somebody who is told of events. */
+/** A webhook listener for notices. */
 export interface Listener {
   url: string;
-  /** Of every request, accepted or not. */
+  /** All notices, accepted or not. */
   heard: Word[];
-  /** Those that were accepted. */
+  /** The accepted notices. */
   accepted: Word[];
-  /** Statuses of the next answers; 200 after them. */
+  /** Statuses of the next answers; 200 when empty. */
   answers: number[];
   close(): void;
 }
 
-/** The secret of the tests' notices. */
 export const noticeSecret = `whsec_${Buffer.alloc(32, 'a secret of thirty-two bytes').toString('base64')}`;
 
 export async function startListener(): Promise<Listener> {

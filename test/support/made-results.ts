@@ -1,6 +1,6 @@
 import { zip, zipEntry } from '../../packages/service/test/engines/archives';
 
-/** A PDF with a line of text on each page; of an empty line, a blank one. */
+/** A PDF with a line of text on each page. An empty line makes a blank page. */
 export function pdfOf(pages: readonly string[]): Buffer {
   const font = '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>';
   const objects = [
@@ -25,7 +25,7 @@ export function pdfOf(pages: readonly string[]): Buffer {
   return Buffer.from(text + table + trailer);
 }
 
-/** A zip with these entries; as `zip`, which it is told of `flags` and `method`. */
+/** A zip with these entries. `flags` and `method` are passed on to `zip`. */
 export function zipOf(
   entries: Readonly<Record<string, string | Buffer>>,
   { isStored = false, flags, method }: { isStored?: boolean; flags?: number; method?: number } = {},

@@ -12,9 +12,9 @@ import {
 
 const scheme = 'memory:///';
 
-/** A file store of one's own, as small as one can be that keeps the contract: files of this process, under `memory:///` URIs. */
+/** A minimal custom file store that fulfils the contract: files in this process, under `memory:///` URIs. */
 export class MemoryFiles implements FileStore {
-  /** By URI. Files that are not finished yet are none of them. */
+  /** Finished files by URI. */
   readonly files = new Map<string, Buffer>();
   readonly #writes = new WeakMap<Buffer, { stamp: string; modifiedAt: number }>();
   #written = 0;
@@ -41,7 +41,7 @@ export class MemoryFiles implements FileStore {
       const { onExisting, attempt = 1, source } = options;
       const uri = checked(options.uri.endsWith('/') ? options.uri + safeName(options.suggestedName) : options.uri);
       if (uri === source) throw failure('DESTINATION_IS_SOURCE', uri, 'it is the source itself');
-      // A later attempt may have been here before: what stands there is looked at when the bytes are known.
+      // An earlier attempt may have written it: the content is compared once the bytes are known.
       if (attempt > 1 || !this.files.has(uri)) return { kind: 'write' as const, uri };
       if (onExisting === 'fail') throw exists(uri);
       return { kind: onExisting === 'skip' ? ('skip' as const) : ('write' as const), uri };
@@ -54,7 +54,7 @@ export class MemoryFiles implements FileStore {
     const content = await receive(options);
     for (let asked = mayCommit?.(); asked; asked = mayCommit?.()) await asked;
     signal?.throwIfAborted();
-    // From here on nothing is awaited, so no other attempt comes between.
+    // Nothing is awaited from here on, so that no other attempt can interleave.
     for (let number = 0; ; number += 1) {
       const name = number === 0 ? uri : numbered(uri, number);
       const existing = this.files.get(name);
@@ -67,7 +67,7 @@ export class MemoryFiles implements FileStore {
     }
   }
 
-  /** Nothing is kept before it is whole. */
+  /** No-op: nothing is stored before it is complete. */
   discardPartial(): Promise<void> {
     return Promise.resolve();
   }
@@ -118,7 +118,7 @@ export class MemoryFiles implements FileStore {
   }
 
   #writeOf(content: Buffer) {
-    // Whoever puts a file there says not when: long ago.
+    // A file that was put into the map directly counts as written long ago.
     const write = this.#writes.get(content) ?? { stamp: `write-${(this.#written += 1)}`, modifiedAt: this.#written };
     this.#writes.set(content, write);
     return write;
@@ -156,7 +156,7 @@ async function receive({ uri, body, expectedSize, signal }: WriteDestinationOpti
   return Buffer.concat(chunks);
 }
 
-/** What goes wrong comes by way of the stream. */
+/** Errors are emitted by the stream. */
 function streamOf(read: () => Buffer): Readable {
   return Readable.from(
     (function* () {

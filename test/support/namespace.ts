@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 
-/** A namespace of this test's own on the server of this run, without any search attribute. */
+/** Registers a namespace for this test on the server of this run, without any search attribute. */
 export async function newNamespace(client: Client): Promise<string> {
   const namespace = `test-${randomUUID()}`;
   const { workflowService } = client;

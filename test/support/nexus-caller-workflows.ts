@@ -1,4 +1,4 @@
-/** The workflows file of a caller: it knows the service's definition, and nothing of the worker that serves it. */
+/** The workflows file of a caller, which knows only the service's definition. */
 import { createNexusServiceClient } from '@temporalio/workflow';
 import { conversionService } from '../../src/nexus';
 import type { ConversionOperation } from './nexus-caller';

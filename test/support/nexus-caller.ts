@@ -8,18 +8,18 @@ import { testTemporalAddress } from './temporal';
 
 export type ConversionOperation = keyof (typeof conversionService)['operations'];
 
-/** Programs of a namespace of their own that reach a conversion worker only through a Nexus endpoint. */
+/** A caller in a separate namespace that reaches a conversion worker only through a Nexus endpoint. */
 export interface NexusCaller {
   client: Client;
   endpoint: string;
   start(operation: ConversionOperation, input: unknown): Promise<WorkflowHandle>;
   call(operation: ConversionOperation, input: unknown): Promise<unknown>;
-  /** Calls, and returns the errors that the caller sees, outermost first, below its own workflow's failure. */
+  /** Returns the errors of a failing call, outermost first, without the failure of the caller's own workflow. */
   refusal(operation: ConversionOperation, input: unknown): Promise<Error[]>;
   close(): Promise<void>;
 }
 
-/** An endpoint for the worker of a task queue; its name. */
+/** Creates an endpoint for the worker of a task queue. Returns its name. */
 export async function newEndpoint(client: Client, target: { namespace: string; taskQueue: string }): Promise<string> {
   const { connection } = client;
   if (!('operatorService' in connection)) throw new TypeError('a connection without an operator service');

@@ -4,8 +4,8 @@ import path from 'node:path';
 const limit = 64;
 
 /**
- * What code tells where a process can open only `free` more files, and then where it can open many: in a process of its own, for a
- * limit can't be raised again. `load(PATH)` is a compiled module of the repository.
+ * Runs `told` in a process that can open only `free` more files, and again when it can open many. A separate process, since a lowered limit
+ * can't be raised again. `load(PATH)` is a compiled module of the repository.
  */
 export function tellOutOfFiles(code: { free: number; before: string; told: string }): unknown {
   const root = path.resolve(__dirname, '../..');

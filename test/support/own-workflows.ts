@@ -1,4 +1,4 @@
-/** A workflows file as a user of the library writes it. */
+/** A workflows file of a user of the library. */
 import { executeChild, sleep } from '@temporalio/workflow';
 import type { ConversionJobInput, ConversionJobResult } from '../../src/job/types';
 import type { ConversionBatchInput } from '../../src/batch/model/types';
@@ -17,7 +17,7 @@ export async function convertTogether(input: ConversionBatchInput, workflowId: s
 export const convertOnce = async (input: ConversionJobInput, jobId?: string): Promise<ConversionJobResult> =>
   executeConversion(input, { ...(jobId !== undefined && { workflowId: jobId }) });
 
-/** As one does who knows of no options. */
+/** Without the options for listing. */
 export const convertUnlisted = async (input: ConversionJobInput, workflowId: string): Promise<ConversionJobResult> =>
   executeChild(conversionJob, { args: [input], workflowId });
 

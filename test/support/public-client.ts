@@ -1,21 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * A client that asks and reads as the public clients of such a service do, from what is known of them: whatever one of them takes for
- * granted and does not find makes it fail here too. None of them reads the rate-limit headers or the status of `hold`.
+ * A client that behaves like the public clients of such a service, as far as they are known. It fails where one of them would fail for a
+ * missing key. None of them reads the rate-limit headers or the status `hold`.
  */
 
 export const clientNames = ['javascript', 'python 2', 'python 1', 'php'] as const;
 export type ClientName = (typeof clientNames)[number];
 
 interface Habits {
-  /** The form of every call but the upload. */
+  /** The form of every call except the upload. */
   readonly form: 'multipart' | 'urlencoded';
-  /** Whether an answer with this content type is looked at for errors at all. */
+  /** Whether an answer with this content type is searched for errors at all. */
   readonly looksInto: (contentType: string) => boolean;
-  /** The places of an answer where it looks for an error. */
+  /** Where it looks for an error in an answer. */
   readonly errorPlaces: readonly string[][];
-  /** It reads `entity.vcredits` at every poll, not only at the last. */
+  /** Reads `entity.vcredits` at every poll, not only at the last. */
   readonly alwaysReadsCredits: boolean;
 }
 
@@ -38,7 +38,7 @@ const habits: Readonly<Record<ClientName, Habits>> = {
   php: { form: 'multipart', looksInto: () => true, errorPlaces: [[], ['result', 'error']], alwaysReadsCredits: false },
 };
 
-/** The service said no, and the client understood. */
+/** A refusal that the client has understood. */
 class ServiceSaidNo extends Error {
   override readonly name = 'ServiceSaidNo';
   constructor(readonly code: string) {
@@ -103,7 +103,7 @@ export class PublicClient {
     throw new Error('the task is never completed');
   }
 
-  /** An empty object is something in JavaScript and nothing in the others. */
+  /** An empty object is truthy in JavaScript and falsy in the other languages. */
   #isThere(value: unknown): boolean {
     const isObject = typeof value === 'object' && value !== null;
     return isObject && (this.#name === 'javascript' || Object.keys(value).length > 0);
@@ -114,7 +114,7 @@ export class PublicClient {
     const bytes = Buffer.from(await response.arrayBuffer());
     if (response.status >= 400) throw new ServiceSaidNo(`HTTP ${response.status}`);
     const type = response.headers.get('content-type') ?? '';
-    // The newer ones take a file of this type for an answer.
+    // The newer clients mistake a file of this type for an answer.
     if (this.#name === 'javascript' && habits.javascript.looksInto(type)) throw new Error('there is nothing to write');
     if (this.#name === 'python 2' && habits['python 2'].looksInto(type)) this.#raise(JSON.parse(bytes.toString()));
     return bytes;
@@ -150,7 +150,7 @@ export class PublicClient {
   }
 }
 
-/** At 4xx and 5xx the top level alone, else the result, whose keys it takes for granted. */
+/** Reads only the top level at 4xx and 5xx, otherwise the result, whose keys must exist. */
 function readAsFirstVersion(status: number, answer: unknown): void {
   if (status >= 400) {
     need(answer, 'message');
@@ -165,7 +165,7 @@ function valueOf(holder: unknown, key: string): unknown {
   return typeof holder === 'object' && holder !== null ? (holder as Record<string, unknown>)[key] : undefined;
 }
 
-/** What stands there; the client fails when the key is not there, or its holder is nothing. */
+/** The value at this path. Fails like the client if a key is missing. */
 function need(holder: unknown, ...path: string[]): unknown {
   return path.reduce<unknown>((value, key) => {
     const found = valueOf(value, key);

@@ -10,7 +10,7 @@ const cache = path.resolve(__dirname, '../../node_modules/.cache');
 
 export const hasPython = spawnSync('python3', ['--version']).status === 0;
 
-/** The Python of a virtual environment with what a program requires, which is kept for later runs. */
+/** The Python of a virtual environment with a program's requirements, which is cached for later runs. */
 export async function pythonFor(requirementsFile: string): Promise<string> {
   const requirements = await readFile(requirementsFile);
   const folder = path.join(cache, `python-${createHash('sha256').update(requirements).digest('hex').slice(0, 16)}`);

@@ -7,7 +7,7 @@ import { quickPolicies, startRig, type ConversionRig } from './conversion-worker
 import { until } from './until';
 import { whileTesting } from './while-testing';
 
-/** With another app for each test: batches of a test that failed may still wait. */
+/** Uses another app for each test, since batches of a failed test may still be waiting. */
 export const refusedRigOfEachTest = (): ConversionRig =>
   whileTesting(
     () => startRig({ app: `refused-${randomUUID()}` }),
@@ -15,10 +15,10 @@ export const refusedRigOfEachTest = (): ConversionRig =>
     { before: beforeEach, after: afterEach },
   );
 
-/** Parked jobs ask by themselves no sooner than a test ends. */
+/** Parked jobs don't probe before the end of a test. */
 export const patient = { ...quickPolicies, retryMaximumInterval: '1 hour' } as const;
 
-/** Refuses uploads and submits after so many conversions, until it is fixed. Polls and downloads are answered. */
+/** Refuses uploads and submits after this many conversions, until `mend` is called. Polls and downloads are answered. */
 export function refuseAfter(rig: ConversionRig, conversions: number, code = 'INVALID_CREDENTIAL') {
   const account = { isMended: false };
   rig.stub.refuse = ({ path }) => {
@@ -28,11 +28,11 @@ export function refuseAfter(rig: ConversionRig, conversions: number, code = 'INV
   return { mend: () => (account.isMended = true) };
 }
 
-/** A run whose parked jobs wait for a word. */
+/** A run whose parked jobs wait for a signal. */
 export const planRefused = (rig: ConversionRig, count: number, request: Partial<RunRequest> = {}) =>
   planRun(rig.folder, count, { request: { policies: patient, ...request } });
 
-/** Who is told that the app is ready is read from the list, which lags behind the state of jobs. */
+/** The recipients of appReady are read from the list, which lags behind the state of jobs. */
 export async function untilListed({ app, temporal }: ConversionRig, batch: BatchHandle): Promise<void> {
   const { inFlight: jobs } = await batch.state();
   const parked = `ConversionApp = '${app}' AND ConversionStatus = 'parked' AND ExecutionStatus = 'Running'`;
@@ -45,7 +45,7 @@ export async function sayReady(rig: ConversionRig, batch: BatchHandle): Promise<
   expect(await tellReady(temporal, { app })).toMatchObject({ failed: 0 });
 }
 
-/** Everything in flight is parked. */
+/** Waits until everything in flight is parked. */
 export async function untilRefused(handle: BatchHandle): Promise<BatchState> {
   let state = await handle.state();
   await until('the account is refused', async () => {

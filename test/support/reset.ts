@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 
-/** Behind the first workflow task, behind the last one, or before the last child was started. */
+/** After the first workflow task, after the last one, or before the start of the last child. */
 export type ResetPoint = 'start' | 'latest' | 'lastChild';
 
-/** Resets the latest run of a workflow, as an operator does; resolves to the id of the new run. */
+/** Resets the latest run of a workflow like an operator. Returns the id of the new run. */
 export async function resetWorkflow(client: Client, workflowId: string, to: ResetPoint): Promise<string> {
   const { runId } = await client.workflow.getHandle(workflowId).describe();
   const { events } = await client.workflow.getHandle(workflowId, runId).fetchHistory();

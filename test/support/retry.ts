@@ -6,14 +6,14 @@ import { planRetry, type Retry, type RetryOptions } from '../../src/client/opera
 import { createLocalFiles } from '../../src/storage/local-files';
 import { Stores } from '../../src/storage/stores';
 
-/** What `fileconv job retry` would do with a job that has ended: `keep`, `done`, `fetch` or `convert`. */
+/** What `fileconv job retry` would do with a finished job: `keep`, `done`, `fetch` or `convert`. */
 export async function decisionAbout(temporal: Client, workflowId: string, options?: RetryOptions): Promise<string> {
   const { decision } = await plan(temporal, workflowId, options);
   if (decision.kind !== 'start') return decision.kind;
   return decision.earlier?.taskId === undefined ? 'convert' : 'fetch';
 }
 
-/** As `fileconv job retry` does. @throws when nothing is started. */
+/** Like `fileconv job retry`. @throws if nothing is started. */
 export async function retryJob(
   temporal: Client,
   workflowId: string,

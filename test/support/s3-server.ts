@@ -11,10 +11,10 @@ import { whileTesting } from './while-testing';
 
 const run = promisify(execFile);
 
-/** versitygw, a server of others that speaks the API of S3 and keeps objects as files. Go builds it once. */
+/** versitygw, a third-party server with the S3 API that stores objects as files. Go builds it once. */
 const version = 'v1.8.0';
 const accessKeyId = 'AKIDFORTESTS';
-/** Sought in everything that is written down: it must be nowhere. */
+/** Tests check that it is written down nowhere. */
 export const s3Secret = 'a-secret-that-is-in-no-log-and-no-history';
 
 const gateway = path.join(
@@ -25,15 +25,15 @@ const gateway = path.join(
 export interface S3Server {
   readonly endpoint: string;
   readonly accessKey: string;
-  /** Of an administrator. */
+  /** Has administrator rights. */
   readonly client: S3Client;
-  /** The environment of a process that is to use this server. */
+  /** The environment of a process that uses this server. */
   readonly env: Readonly<Record<string, string>>;
-  /** Makes an empty bucket. */
+  /** Creates an empty bucket. */
   newBucket(): Promise<string>;
-  /** Where the objects of a bucket lie as files. */
+  /** The folder that contains the objects of a bucket as files. */
   folderOf(bucket: string): string;
-  /** As if somebody removed it with all that is in it. */
+  /** Removes a bucket with its contents behind the server's back. */
   removeBucket(bucket: string): Promise<void>;
   stop(): Promise<void>;
 }
@@ -79,7 +79,7 @@ export async function startS3Server(): Promise<S3Server> {
   };
 }
 
-/** One for all tests of the file, or of the `describe`, that calls this. */
+/** One server for all tests of the file or `describe` that calls this. */
 export const s3ServerOfAllTests = (): S3Server =>
   whileTesting(startS3Server, (server) => server.stop(), { before: beforeAll, after: afterAll });
 
@@ -97,7 +97,7 @@ function credentialsOf(accessKey: string, secret: string) {
   return { AWS_ACCESS_KEY_ID: accessKey, AWS_SECRET_ACCESS_KEY: secret };
 }
 
-/** Builds the server if the cache lacks it, which takes minutes on a busy machine; other test files wait for that. */
+/** Builds the server if it is not cached, which takes minutes on a busy machine. Other test files wait for the lock. */
 async function obtainGateway(): Promise<void> {
   let lock: Awaited<ReturnType<typeof tryProcessLock>>;
   while (!(lock = await tryProcessLock(`${gateway}.lock`))) await sleep(50);

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 
-/** How a secret may look where it must not be: as it is, URL-encoded, in hexadecimal, or anywhere inside a base64 text. */
+/** Finds a secret in plain text, URL-encoded, in hexadecimal, or anywhere inside base64. */
 export class SecretTraces {
   private readonly forms: readonly { form: string; bytes: Buffer }[];
 
@@ -15,13 +15,13 @@ export class SecretTraces {
     ].map(({ form, text }) => ({ form, bytes: Buffer.from(text) }));
   }
 
-  /** The form in which the secret is in there; undefined when it is not. */
+  /** The form in which the content contains the secret; undefined if it does not. */
   find(content: Buffer | string): string | undefined {
     const bytes = Buffer.from(content);
     return this.forms.find((each) => bytes.includes(each.bytes))?.form;
   }
 
-  /** Looks through every text and every byte array of a value, and its base64 texts decoded. */
+  /** Searches all strings and byte arrays of a value, and its decoded base64 strings. */
   findInValue(value: unknown): string | undefined {
     if (value instanceof Uint8Array) return this.find(Buffer.from(value));
     if (typeof value === 'string') return this.find(value) ?? this.find(Buffer.from(value, 'base64'));
@@ -33,7 +33,7 @@ export class SecretTraces {
     return undefined;
   }
 
-  /** Reads every file of a folder as it lies there, databases too; `<file>: <form>` for each one that holds the secret. */
+  /** Searches the raw bytes of every file in a folder, including databases. Returns `<file>: <form>` for each hit. */
   async findInFolder(folder: string, except: readonly string[] = []): Promise<string[]> {
     const entries = await readdir(folder, { recursive: true, withFileTypes: true });
     const files = entries.filter((entry) => entry.isFile()).map((entry) => path.join(entry.parentPath, entry.name));
@@ -46,7 +46,7 @@ export class SecretTraces {
   }
 }
 
-/** The characters of a base64 text that only the secret decides, for each of the three places where it may begin. */
+/** The base64 characters that depend only on the secret, for each of the three offsets. */
 function base64Forms(secret: string): string[] {
   return [0, 1, 2].flatMap((offset) => {
     const bytes = Buffer.concat([Buffer.alloc(offset), Buffer.from(secret)]);

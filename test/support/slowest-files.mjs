@@ -1,6 +1,6 @@
 import path from 'node:path';
 
-/** Prints the ten slowest test files at the end of a run, so that it shows where its time goes. */
+/** Prints the ten slowest test files at the end of a run. */
 export default class SlowestFiles {
   onRunComplete(_contexts, { testResults }) {
     if (testResults.length < 10) return;

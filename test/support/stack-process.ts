@@ -15,32 +15,32 @@ const run = promisify(execFile);
 export const stackRoles = ['up', 'temporal'] as const;
 export type StackRole = (typeof stackRoles)[number];
 
-/** A folder in which `fileconv` (`npm run build`) runs, and whatever processes it has started there. */
+/** A folder in which `fileconv` (`npm run build`) runs, with the processes that it has started there. */
 export class StackFolder {
   private constructor(
     readonly path: string,
     private readonly env: Readonly<Record<string, string>>,
   ) {}
 
-  /** App profiles by their base URLs; `embedded` is there without being named. */
+  /** App profiles by name, with their base URLs. `embedded` always exists. */
   static async create(apps: Readonly<Record<string, string>> = {}, token = stubToken): Promise<StackFolder> {
     const folder = await realpath(await mkdtemp(path.join(tmpdir(), 'fileconv-stack-')));
     const profiles = Object.entries(apps).map(
       ([name, url]) =>
         `[apps.${name}]\nbase_url = ${JSON.stringify(url)}\napp_id = ${JSON.stringify(stubAppId)}\ntoken_env = "STACK_TEST_TOKEN"\n`,
     );
-    // Every process of the stack is told this file's path, and can be found by it.
+    // Every process of the stack has this file's path in its arguments, and can be found by it.
     await writeFile(path.join(folder, 'fileconv.toml'), profiles.join('\n'));
     return new StackFolder(folder, { STACK_TEST_TOKEN: token });
   }
 
-  /** Resolves when everything runs. */
+  /** Resolves when everything is running. */
   async up(): Promise<StackProcess> {
     const child = this.#start(['up', '--json'], {}, 1_800_000);
     return new StackProcess(child, recordOf(await child.untilJson()));
   }
 
-  /** Runs a command to its end, and tells all that it has written. */
+  /** Runs a command to its end. */
   async run(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> {
     const command = this.#start(args, env);
     return { ...(await command.ended), stderr: command.stderr() };
@@ -51,7 +51,7 @@ export class StackFolder {
     return startProcess([...args, ...config], { cwd: this.path, env: { ...this.env, ...env }, timeoutMs });
   }
 
-  /** The processes of this folder's stack that are alive. */
+  /** The live processes of this folder's stack. */
   async processes(): Promise<{ pid: number; role: StackRole }[]> {
     const { stdout } = await run('ps', ['-A', '-ww', '-o', 'pid=,stat=,command='], { maxBuffer: 16 * 1024 ** 2 });
     return stdout.split('\n').flatMap((line) => {
@@ -69,7 +69,7 @@ export class StackFolder {
     return running.sort((a, b) => stackRoles.indexOf(a) - stackRoles.indexOf(b));
   }
 
-  /** `kill -9` of the processes with these roles, all at once; waits until they have gone. */
+  /** `kill -9` of all processes with these roles; waits until they are gone. */
   async kill(...roles: readonly StackRole[]): Promise<void> {
     const doomed = (await this.processes()).filter(({ role }) => roles.includes(role));
     for (const { pid } of doomed) process.kill(pid, 'SIGKILL');
@@ -85,25 +85,24 @@ export class StackFolder {
   }
 }
 
-/** A `fileconv up` that runs. */
+/** A running `fileconv up`. */
 export class StackProcess {
   constructor(
     private readonly child: RunningProcess,
     readonly record: StackRecord,
   ) {}
 
-  /** What it has printed so far. */
   get output(): string {
     return this.child.stdout() + this.child.stderr();
   }
 
-  /** Ctrl-C; resolves with the exit code. */
+  /** Ctrl-C. Returns the exit code. */
   async interrupt(): Promise<number | null> {
     this.child.interrupt();
     return (await this.child.ended).code;
   }
 
-  /** Uses a client of this stack for as long as `use` takes. */
+  /** Passes a client of this stack to `use`, and closes it afterwards. */
   async withClient<T>(use: (client: FileConversionClient, temporal: Client) => Promise<T>): Promise<T> {
     const { temporal, taskQueue } = this.record;
     const connection = await Connection.connect({ address: temporal.address });

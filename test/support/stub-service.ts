@@ -3,11 +3,11 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
 
-/** One request as the stub saw it. */
+/** A request as the stub saw it. */
 export interface SeenRequest {
   path: string;
   data: Record<string, unknown>;
-  /** Of its data. */
+  /** The connector in its data. */
   connector: string;
   body: Buffer;
   token: string;
@@ -25,44 +25,44 @@ type Arrival = (request: IncomingMessage) => Promise<void>;
 type Handler = (request: SeenRequest, response: ServerResponse, stub: StubService) => void | Promise<void>;
 
 /**
- * A conversion service whose every answer a test can replace. By default each conversion is accepted as running and is completed at the
- * first poll, and the result is `output`.
+ * A conversion service whose answers a test can replace. By default each conversion is accepted as running and completed at the first poll,
+ * and the result is `output`.
  */
 export interface StubService {
   url: string;
   requests: SeenRequest[];
-  /** What it answers to whom: a code with which it refuses the request, whatever the endpoint. Default: nobody is refused. */
+  /** The code with which a request is refused, at any endpoint. Default: none is refused. */
   refuse: (request: SeenRequest) => string | undefined;
-  /** The requests that it refused. */
+  /** The refused requests. */
   refused: SeenRequest[];
-  /** Requests to one endpoint, for example `convert/file`. */
+  /** Number of requests to an endpoint, for example `convert/file`. */
   count(endpoint: string): number;
-  /** Replaces the answers of one endpoint. */
+  /** Replaces the answers of an endpoint. */
   on(endpoint: string, handler: Handler): void;
-  /** The conversions that the service has run, or runs, and charges: by task, the name of the file that was uploaded for it. */
+  /** The charged conversions, finished or not: name of the uploaded file by task. */
   conversions: Map<string, string>;
-  /** Name of the file that was uploaded for a convert request. */
+  /** Name of the uploaded file of a convert request. */
   fileOf(request: SeenRequest): string;
-  /** Runs the conversion that a request asks for: its task's id. What is answered is the test's choice. */
+  /** Runs the conversion of a request and returns the id of its task. The test answers the request. */
   convert(request: SeenRequest): string;
-  /** What the stub answers when no test has replaced it. */
+  /** Sends the stub's default answer. */
   answerAsAlways(request: SeenRequest, response: ServerResponse): void;
-  /** An endpoint's first answers; those behind them are as always. */
+  /** Sets an endpoint's first answers, which are followed by the default ones. */
   first(endpoint: string, ...answers: ((response: ServerResponse, request: SeenRequest) => void)[]): void;
-  /** Every request to an endpoint is answered with this error. */
+  /** Answers every request to an endpoint with this error. */
   fail(endpoint: string, status: number, code: string, headers?: Record<string, string>): void;
-  /** Every task ends so. */
+  /** Ends every task with this outcome. */
   complete(outcome: Outcome): void;
-  /** Takes back what tests have made of these endpoints. */
+  /** Restores the default answers of these endpoints. */
   asAlways(...endpoints: string[]): void;
-  /** Conversions of these files, or of all, are running until they are let go. */
+  /** Reports conversions of these files, or of all, as running until they are let go. */
   hold(...files: string[]): { letGo: () => void };
-  /** Runs each conversion that it is asked for, and nobody hears of it. */
+  /** Runs every requested conversion, but cuts the connection before the answer. */
   loseSubmits(): void;
-  /** Runs before the body of a request to one endpoint is read: while it is awaited, the request is still being sent. */
+  /** Called before the body of a request is read; while it is awaited, the request is still being sent. */
   onArrival(endpoint: string, arrival: Arrival): void;
   output: Buffer;
-  /** Connections that are open now, idle ones too. */
+  /** Number of open connections, including idle ones. */
   connections(): Promise<number>;
   close(): Promise<void>;
 }
@@ -97,7 +97,7 @@ export async function startStubService(port = 0): Promise<StubService> {
       () => response.destroy(),
     );
   });
-  // Of connections that are closed at the moment of a request there are tests of their own.
+  // Connections that are closed during a request have their own tests.
   server.keepAliveTimeout = 60_000;
   const stub: StubService = {
     url: '',
@@ -205,12 +205,12 @@ export function answerRunning(response: ServerResponse, id: string): void {
   answerJson(response, 200, { entity: { id, type: 'task', status: 'running' }, result: {} });
 }
 
-/** The monitored task, under way. */
+/** Answers that the polled task is running. */
 export function answerNotYet(response: ServerResponse, id: string): void {
   answerOutput(response, { entity: { id, status: 'running' }, result: {} });
 }
 
-/** The monitored task, completed: successful, or with an error or an output status of the test's choice. */
+/** Answers that the polled task is completed: successful, or with an error or an output status. */
 export function answerCompleted(response: ServerResponse, id: string, outcome: Outcome = {}): void {
   const entity = { id, type: 'task', status: 'completed', vcredits: outcome.vcredits ?? (outcome.error ? 0 : 1) };
   const output = outcome.error ? {} : { connector: id, status: outcome.status ?? 'successful', duration: 1 };

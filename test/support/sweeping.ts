@@ -6,13 +6,13 @@ import type { ConversionBatchResult } from '../../src/batch/model/state';
 import { quickPolicies, rigOfEachTest } from './conversion-worker';
 import { until } from './until';
 
-/** What a sweep counts that has done nothing. */
+/** The counts of a sweep that has done nothing. */
 export const counts = { succeeded: 0, failed: 0, skipped: 0, cancelled: 0, kept: 0 };
 
-/** A rig for each test of the file that calls this, with schedules that sweep its folder `in`. */
+/** A rig for each test of the calling file, with schedules that sweep its folder `in`. */
 export function sweepsOfEachTest(options: Parameters<typeof rigOfEachTest>[0] = {}) {
   const made: string[] = [];
-  // Before the rig is closed.
+  // Registered first, so that it runs before the rig closes.
   afterEach(async () => {
     for (const name of made.splice(0))
       await schedules()
@@ -23,7 +23,7 @@ export function sweepsOfEachTest(options: Parameters<typeof rigOfEachTest>[0] = 
   beforeEach(() => mkdir(path.join(rig.folder, 'in')));
   const schedules = () => new SweepSchedules({ client: rig.temporal, taskQueue: rig.taskQueue, app: 'stub' });
 
-  /** A schedule that is due in a year, if nobody triggers it; its files settle at once. */
+  /** Creates a schedule that is next due in a year, and whose files settle at once. */
   async function schedule(change: Partial<SweepScheduleRequest> = {}): Promise<string> {
     const name = `sweep-${randomUUID()}`;
     made.push(name);
@@ -51,9 +51,9 @@ export function sweepsOfEachTest(options: Parameters<typeof rigOfEachTest>[0] = 
   const sweepsOf = async (name: string) =>
     (await schedules().describe(name)).info.recentActions.map(({ action }) => action.workflow);
 
-  /** Triggers the schedule and waits for the sweep that this starts. */
+  /** Triggers the schedule and waits for its sweep. */
   async function sweep(name: string): Promise<ConversionBatchResult> {
-    // Only the last ten are listed.
+    // Only the last ten are listed, so their number can't be compared.
     const newest = async () => (await sweepsOf(name)).at(-1)?.firstExecutionRunId;
     const before = await newest();
     await schedules().trigger(name);

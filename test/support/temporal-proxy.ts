@@ -2,13 +2,13 @@ import type { AddressInfo } from 'node:net';
 import type { IncomingHttpHeaders, ServerHttp2Session } from 'node:http2';
 import http2 from 'node:http2';
 
-/** What the proxy answers in the server's place: a gRPC status and its message. */
+/** The proxy's own answer: a gRPC status and its message. */
 export interface Refusal {
   status: number;
   message: string;
-  /** The server does what it was asked; its answer is lost on the way. */
+  /** The request is passed on to the server, but its answer is lost. */
   isPassedOn?: boolean;
-  /** How often it is still answered. Default: always. */
+  /** Remaining number of refusals. Default: unlimited. */
   times?: number;
 }
 
@@ -17,7 +17,7 @@ export interface TemporalProxy {
   close(): Promise<void>;
 }
 
-/** Passes gRPC on to a Temporal server, but for the methods (by the last part of their path) that it refuses. */
+/** Forwards gRPC to a Temporal server, except the methods (by the last part of their path) that it refuses. */
 export async function startTemporalProxy(
   address: string,
   refused: Readonly<Record<string, Refusal>>,

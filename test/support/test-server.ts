@@ -16,7 +16,7 @@ const testServer = {
   ],
 };
 
-/** The path of a server that skips time, downloaded once like the Temporal CLI. */
+/** The path of a time-skipping server, downloaded once like the Temporal CLI. */
 export async function obtainTestServer(): Promise<string> {
   const { env } = process;
   const name = `${testServer.executable}-${testServer.version}-${process.platform}-${process.arch}`;

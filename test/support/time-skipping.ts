@@ -11,7 +11,7 @@ import { installQuietRuntime } from './conversion-worker';
 import { obtainTestServer } from './test-server';
 import { startStubService, stubAppId, stubToken, type StubService } from './stub-service';
 
-/** A server that skips the time in which nothing happens, with a stub service, a worker and a client. For one job at a time. */
+/** A time-skipping server with a stub service, a worker and a client. For one job at a time. */
 export interface SkippingRig {
   stub: StubService;
   client: FileConversionClient;
@@ -59,12 +59,12 @@ export async function startSkippingRig(): Promise<SkippingRig> {
 }
 
 interface FollowingClock {
-  /** It is this late at the server, in milliseconds since the epoch. */
+  /** Sets the server's time, in milliseconds since the epoch. */
   set(serverNowMs: number): void;
   restore(): void;
 }
 
-/** Both clocks of this process as the server's: what has been skipped has passed for the activities too. */
+/** Makes both clocks of this process follow the server's, so that skipped time passes for activities too. */
 function followServerClock(): FollowingClock {
   const now = Date.now.bind(Date);
   const elapsed = performance.now.bind(performance);
@@ -81,7 +81,7 @@ function followServerClock(): FollowingClock {
   };
 }
 
-/** Each attempt of an activity begins with a look at the server's clock: time is skipped between attempts only. */
+/** Reads the server's clock before each attempt of an activity, since time is skipped only between attempts. */
 class SkippingPlugin extends FileConversionPlugin {
   constructor(
     private readonly beforeAttempt: () => Promise<void>,
@@ -94,7 +94,7 @@ class SkippingPlugin extends FileConversionPlugin {
     const inbound: ActivityInboundCallsInterceptor = {
       execute: async (input, next) => {
         await this.beforeAttempt();
-        // This server tells of a retry when it was decided on, the real one when it was due.
+        // This server reports the time at which a retry was decided on, the real one the time at which it was due.
         Object.assign(Context.current().info, { currentAttemptScheduledTimestampMs: Date.now() });
         return next(input);
       },

@@ -9,12 +9,12 @@ export async function until(
   while (!(await holds().catch(falseIfUnanswered))) {
     const waited = Date.now() - began;
     if (waited > timeoutMs) throw new Error(`It did not come to this in ${timeoutMs} ms: ${what}.`);
-    // Ever less often: most conditions ask Temporal, which has better things to do.
+    // With a growing pause, to spare Temporal, which most conditions query.
     await new Promise((resolve) => setTimeout(resolve, Math.min(10 + waited / 5, 50)));
   }
 }
 
-/** A worker that has much to do at the moment leaves a query unanswered. */
+/** A busy worker may leave a query unanswered. */
 function falseIfUnanswered(error: unknown): false {
   const { cause = error } = error as { cause?: unknown };
   if ((cause as { code?: unknown }).code === 4) return false;

@@ -10,52 +10,52 @@ const builtMain = path.resolve(__dirname, '../../packages/cli/dist/main.js');
 const holdingWorker = path.resolve(__dirname, 'holding-worker.mjs');
 const endWithParent = path.resolve(__dirname, 'end-with-parent.mjs');
 
-/** Where a holding worker stops for good: a moment that nobody could hit with a signal otherwise. */
+/** A point at which a holding worker hangs, since a signal could not hit it reliably. */
 export type HoldingPoint =
-  /** The submit has begun, and nothing was sent. */
+  /** The submit has begun, but nothing was sent. */
   | 'beforeFence'
-  /** As before, in the submit's second attempt. */
+  /** As before, in the second attempt of the submit. */
   | 'beforeSecondFence'
-  /** The output has its final name, and still its temporary one. */
+  /** The output has both its final and its temporary name. */
   | 'betweenNames'
-  /** The output is in place, and Temporal does not know. */
+  /** The output is in place, but Temporal does not know. */
   | 'afterCommit';
 
 export interface WorkerProcessOptions {
   taskQueue: string;
-  /** The worker's own: configuration, state, log. */
+  /** The worker's own folder for configuration, state and log. */
   folder: string;
   /** Base URLs by app profile. */
   apps: Readonly<Record<string, string>>;
   token?: string;
-  /** Default: nobody is asked to call back. */
+  /** Default: no callbacks. */
   callbacks?: { key: string; publicBaseUrl: string };
-  /** Default: tells its metrics nowhere. */
+  /** Default: no metrics. */
   metricsAddress?: string;
-  /** Further variables of the process. */
+  /** Additional environment variables. */
   env?: Readonly<Record<string, string>>;
   /** Default: the server of this jest run. */
   temporalAddress?: string;
-  /** Default: a worker that holds nowhere, `fileconv worker` itself. Keys are app profiles: their jobs are held there. */
+  /** Where to hold the jobs of each app profile. Default: nowhere, with `fileconv worker` itself. */
   hold?: Readonly<Record<string, HoldingPoint>>;
   /** Default: this machine. */
   machine?: Machine;
 }
 
-/** Another machine, as far as a worker can tell: a host name and mounts of its own. Only for root; see `canBeMachines`. */
+/** Simulates another machine: a separate host name and mounts. Only for root; see `canBeMachines`. */
 export interface Machine {
   host: string;
-  /** Folders of this machine in whose place it has empty ones. */
+  /** Folders that are empty on the simulated machine. */
   ownFolders: readonly string[];
 }
 
 const asMachine =
   'host=$1; shift; until [ "$1" = -- ]; do mount -t tmpfs tmpfs "$1" || exit 1; shift; done; shift; hostname "$host" && exec "$@"';
 
-/** Whether this user may make mounts and host names for a process. */
+/** Whether this user may create mounts and host names for a process. */
 export const canBeMachines = (): boolean => spawnSync('unshare', ['--mount', '--uts', 'true']).status === 0;
 
-/** A worker in a process of its own (`npm run build`), so that it can be killed. */
+/** A worker in a separate process (`npm run build`), so that it can be killed. */
 export class WorkerProcess {
   readonly logFile: string;
   readonly #child: ChildProcess;
@@ -97,24 +97,24 @@ export class WorkerProcess {
     return worker;
   }
 
-  /** What lies in a folder as this worker sees it. */
+  /** The contents of a folder as this worker sees it. */
   list(folder: string): string[] {
     return readdirSync(`/proc/${this.#child.pid}/root${folder}`);
   }
 
-  /** Whether the job of this app stands at its holding point. */
+  /** Whether the job of this app has reached its holding point. */
   isHolding(app: string): boolean {
     return this.#held.has(app);
   }
 
-  /** Lets it finish its steps, close what it has open, and end. */
+  /** Stops the worker gracefully. */
   async drain(): Promise<void> {
     const exited = once(this.#child, 'exit');
     this.#child.kill('SIGTERM');
     await exited;
   }
 
-  /** SIGSTOP: it stands still, as on a laptop that was closed. */
+  /** SIGSTOP: suspends the process, like a closed laptop. */
   pause(): void {
     this.#child.kill('SIGSTOP');
   }
@@ -123,7 +123,7 @@ export class WorkerProcess {
     this.#child.kill('SIGCONT');
   }
 
-  /** `kill -9`. A second call changes nothing. */
+  /** `kill -9`. Idempotent. */
   async kill(): Promise<void> {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
     const exited = once(this.#child, 'exit');

@@ -8,7 +8,7 @@ import { rigOfEachTest } from '../support/conversion-worker';
 import { retryJob } from '../support/retry';
 import { answerError, answerOutput } from '../support/stub-service';
 
-/** A conversion that the service has accepted is paid for: no answer but its own about the task gives it up. */
+/** An accepted conversion has been paid for. Only the service's own answer about the task may make a job give it up. */
 
 const rig = rigOfEachTest();
 
@@ -19,10 +19,9 @@ async function convert(policies: ConversionPolicies = {}) {
   return { workflowId: handle.workflowId, end: await handle.result().catch((error: unknown) => error) };
 }
 
-/** As `fileconv job retry` does. */
 const retry = async (workflowId: string) => (await retryJob(rig.temporal, workflowId)).result();
 
-/** `reactions.slow.test.ts` has the other codes at each of them, and `failure.test.ts` how many answers over how long end a job. */
+/** `reactions.slow.test.ts` covers the other codes at each step; `failure.test.ts` covers how many answers over how long end a job. */
 const places = [
   { step: 'task/response', code: 'NO_CONNECTOR_DEPENDENT_TASK' },
   { step: 'task/response', code: 'NOT_READY_DEPENDENT_TASK' },
@@ -30,14 +29,14 @@ const places = [
   { step: 'download/url/get', code: 'NO_CONNECTOR_DEPENDENT_TASK' },
 ] as const;
 
-it.each(places)('$code once at $step delivers the file of one conversion', async ({ step, code }) => {
+it.each(places)('$code once at $step costs no second conversion', async ({ step, code }) => {
   rig.stub.first(step, (response) => answerError(response, 404, code));
   expect((await convert({ onUnknownOutcome: 'fail' })).end).toMatchObject({ status: 'succeeded' });
   expect(rig.stub.count('convert/file')).toBe(1);
 });
 
 it.each([places[0], places[3]])(
-  '$code for ever at $step ends at last; a retry later delivers it without another',
+  '$code for good at $step fails the job in the end, and a later retry fetches the result without a second conversion',
   async (place) => {
     const { step, code } = place;
     rig.stub.fail(step, 404, code);
@@ -53,7 +52,7 @@ it.each([places[0], places[3]])(
   },
 );
 
-describe('in place of the bytes of a result', () => {
+describe('instead of the bytes of a result', () => {
   const page = '<!DOCTYPE html><html><head><title>Maintenance</title></head><body>Back soon.</body></html>';
   const whole = '%PDF-1.7 the converted file %%EOF';
   const answers: [string, (response: ServerResponse) => void][] = [
@@ -77,7 +76,7 @@ describe('in place of the bytes of a result', () => {
 
   beforeEach(() => {
     rig.stub.output = Buffer.from(whole);
-    // Without a size, which would tell.
+    // No size: a size would give the wrong answer away.
     rig.stub.on('download/url', (_seen, response) => answerOutput(response, { connector: 'link', name: 'result' }));
   });
 
@@ -89,7 +88,7 @@ describe('in place of the bytes of a result', () => {
   });
 
   it.each(answers.slice(-1))(
-    '%s for ever is no file; a retry later delivers it without another conversion',
+    '%s for good leaves no file, and a later retry fetches the result without a second conversion',
     async (_, answer) => {
       rig.stub.on('download/url/get', (_seen, response) => answer(response));
       const { workflowId, end } = await convert();
@@ -102,7 +101,7 @@ describe('in place of the bytes of a result', () => {
     },
   );
 
-  it('a web page of the announced size is fetched again too, and never gets the name of a result', async () => {
+  it('a web page of the announced size is fetched again too, and is never saved as the result', async () => {
     rig.stub.asAlways('download/url');
     rig.stub.output = Buffer.from(page);
     expect((await convert()).end).toMatchObject({ code: 'UNREADABLE_RESPONSE', details: { charge: 'yes' } });
@@ -111,7 +110,7 @@ describe('in place of the bytes of a result', () => {
   });
 });
 
-it('says by how long the pauses that the service ordered moved the deadlines of a job that gave up', async () => {
+it('says by how much the waits that the service ordered extended the deadlines of a job that gave up', async () => {
   rig.stub.fail('task/response', 429, 'TOO_MANY_REQUESTS', { 'retry-after': '1' });
   const { end } = await convert({ conversionDeadline: 700, parkedDeadline: 1_500 });
   expect(end).toMatchObject({ code: 'CONVERSION_DEADLINE' });

@@ -6,7 +6,7 @@ import { BatchDesk } from '../support/batch-desk';
 import { rigOfEachTest } from '../support/conversion-worker';
 import { presentation } from '../protection/made-files';
 
-/** Batches some of whose rows are bad, or in each other's way, and whose folders can't be read as a whole. */
+/** Batches in which some rows are bad or conflict with each other. */
 
 const rig = rigOfEachTest();
 let desk: BatchDesk;
@@ -18,7 +18,7 @@ const textOf = ({ folder = '' }: ConversionBatchResult, name: string) => readFil
 const resultsOf = async ({ folder = '' }: ConversionBatchResult) =>
   (await readJsonl(fileURLToPath(new URL('results.jsonl', folder)))) as BatchItemResult[];
 
-it('a row that is in the way of another one fails like that one, nothing is sent for it, and the others are converted', async () => {
+it('fails both rows of a conflict without sending anything for them, and converts the rest', async () => {
   for (const name of ['a.md', 'a.txt', 'b.md']) await desk.put(name);
   await desk.put('empty.md', '');
   const { result } = await desk.run();
@@ -45,7 +45,7 @@ it('a row that is in the way of another one fails like that one, nothing is sent
   expect(await desk.problems()).toEqual([]);
 });
 
-it('a row whose file asks for a password fails before anything is sent, with what to do', async () => {
+it('fails a row with a password-protected file before anything is sent, and says what to do', async () => {
   await desk.put('locked.ppt', presentation('secret'));
   await desk.put('open.ppt', presentation());
   const { result } = await desk.run();
@@ -56,7 +56,7 @@ it('a row whose file asks for a password fails before anything is sent, with wha
   expect(locked?.message).toMatch(/locked\.ppt: it opens only with a password or a certificate\. Put a copy without/);
 });
 
-it('a task of an earlier run is fetched when the row in its way is gone, and not lost', async () => {
+it('fetches the task of an earlier run once the row that conflicted with it is gone', async () => {
   await desk.put('a.md');
   rig.stub.on('download/url', (_seen, response) => void response.destroy());
   const first = await desk.start();

@@ -10,12 +10,12 @@ import { quickPolicies, startRig, type ConversionRig } from '../support/conversi
 import { answerOutput } from '../support/stub-service';
 import { until } from '../support/until';
 
-/** Batches at the limits of a worker, and of what Temporal takes. */
+/** Batches at the limits of a worker and of Temporal. */
 
 let rig: ConversionRig;
 afterEach(() => rig.close());
 
-/** A batch that continues as new with its first jobs in flight. A job that is asked after so seldom holds no slot meanwhile. */
+/** A batch that continues as new with its first jobs in flight. Jobs with such a long check interval release their slot between checks. */
 const goesOn = { window: 4, historyLimit: 20, policies: { ...quickPolicies, maxCheckInterval: 2_300 } };
 const hasGoneOn = async ({ name }: Run) => {
   const { raw, runId } = await rig.temporal.workflow.getHandle(name).describe();
@@ -26,7 +26,7 @@ it.each([
   { slots: 1, batches: 1 },
   { slots: 3, batches: 3 },
 ])(
-  'with $slots slots of a worker and $batches batches that wait for jobs of earlier runs all jobs find one, and waiting adds nothing to a history',
+  'with $slots worker slots and $batches batches waiting for jobs of earlier runs, all jobs get a slot and waiting adds no history',
   async ({ slots, batches }) => {
     rig = await startRig({ slots });
     const held = rig.stub.hold('1.md', '2.md');
@@ -59,12 +59,12 @@ it.each([
   120_000,
 );
 
-it('continues as new with as many jobs in flight as can be, whose paths are as long as they can be', async () => {
+it('continues as new with the maximum number of jobs in flight, all with paths of maximum length', async () => {
   rig = await startRig();
   rig.stub.fail('upload/file', 429, 'TOO_MANY_REQUESTS', { 'retry-after': '3600' });
-  // What a fifth of them take tells what all do.
+  // A fifth of the maximum is enough to extrapolate from.
   const jobs = maxWindow / 5;
-  // Percent-encoded, each of these characters is nine.
+  // Each of these characters takes nine bytes when percent-encoded.
   const folder = path.join(rig.folder, ...['漢', '字', '夾'].map((name) => name.repeat(80)));
   await mkdir(folder, { recursive: true });
   const sources = Array.from({ length: jobs + 1 }, (_, item) => path.join(folder, `報告-${item}.md`));
@@ -80,18 +80,18 @@ it('continues as new with as many jobs in flight as can be, whose paths are as l
   await until('all are in flight', async () => (await handle.state()).inFlight === jobs);
   let carried = '';
   await until('it has continued with all of them', async () => {
-    // Whatever happens makes it look at its history.
+    // Any signal makes the batch check the size of its history.
     await handle.setWindow(jobs);
     carried = await carriedInFlight(run.name);
     return (JSON.parse(carried) as unknown[]).length === jobs;
   });
   expect(await handle.state()).toMatchObject({ status: 'running', failed: 0, inFlight: jobs });
-  // Temporal takes two million.
+  // Temporal's limit is two million.
   expect((carried.length / jobs) * maxWindow).toBeLessThan(300_000);
   await rig.temporal.workflow.getHandle(run.name).terminate();
 });
 
-/** What the batch's latest run was given of the one before. */
+/** What the latest run of the batch received from the run before. */
 async function carriedInFlight(workflowId: string): Promise<string> {
   const { history } = await rig.temporal.workflowService.getWorkflowExecutionHistory({
     namespace: 'default',
@@ -99,12 +99,12 @@ async function carriedInFlight(workflowId: string): Promise<string> {
     maximumPageSize: 1,
   });
   const [, carried] = history?.events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads ?? [];
-  // The first run is given none.
+  // The first run receives nothing.
   const { inFlight = [] } = JSON.parse(Buffer.from(carried?.data ?? '{}').toString()) as { inFlight?: unknown[] };
   return JSON.stringify(inFlight);
 }
 
-it('takes 60 MB of warnings, of which each row keeps some', async () => {
+it('takes 60 MB of warnings and keeps some of them for each row', async () => {
   rig = await startRig();
   const warning = Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`warning-${n}`, 'x'.repeat(20_000)]));
   rig.stub.on('task/response', ({ connector: id }, response) => {
@@ -118,7 +118,7 @@ it('takes 60 MB of warnings, of which each row keeps some', async () => {
   expect(results.every(({ warnings }) => Object.keys(warnings ?? {}).length > 0)).toBe(true);
 });
 
-it('continues while an operator has paused jobs of earlier runs, and ends when they continue', async () => {
+it('keeps running while an operator has paused jobs of earlier runs, and ends once they are unpaused', async () => {
   rig = await startRig();
   const held = rig.stub.hold('1.md', '2.md', '3.md');
   const run = await planRun(rig.folder, 8, { request: goesOn });
@@ -139,7 +139,7 @@ it('continues while an operator has paused jobs of earlier runs, and ends when t
   expect((await endBatch(handle, run)).result).toMatchObject({ succeeded: 8 });
 });
 
-it('a batch and a job whose workflows are paused have not ended', async () => {
+it('reports a batch and a job with paused workflows as running', async () => {
   rig = await startRig({ worker: false });
   const run = await planRun(rig.folder, 1);
   await startRun(rig.client, run.request);

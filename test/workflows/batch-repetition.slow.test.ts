@@ -5,11 +5,11 @@ import { quickPolicies, rigOfEachTest } from '../support/conversion-worker';
 import { answerCompleted, answerNotYet, cut } from '../support/stub-service';
 import { until } from '../support/until';
 
-/** What a batch that is run again does with what its earlier runs were, or may have been, charged for. See docs/repetition.md. */
+/** What a repeated batch does about charges, certain or possible, of its earlier runs. See docs/repetition.md. */
 
 const rig = rigOfEachTest();
 
-/** When all are accepted somebody puts files of his own where their results are to go; answers how to take them away. */
+/** Once all jobs are accepted, puts foreign files at their destinations. Returns a function that removes them. */
 async function occupy(desk: BatchDesk, ...names: string[]): Promise<() => Promise<void>> {
   await mkdir(path.dirname(desk.output('1.pdf')), { recursive: true });
   rig.stub.on('task/response', async ({ connector: id }, response) => {
@@ -39,7 +39,7 @@ async function deskWith(
 
 /** Every cell of the table is in `repetition-table.slow.test.ts`. */
 
-it('an accepted conversion whose result was not delivered is fetched also after its job was cancelled or terminated', async () => {
+it('fetches an accepted but undelivered conversion, even after its job was cancelled or terminated', async () => {
   const desk = await deskWith(4, 'resubmit');
   rig.stub.hold();
   const batch = await desk.start();
@@ -55,7 +55,7 @@ it('an accepted conversion whose result was not delivered is fetched also after 
   expect([converted(), await desk.problems()]).toEqual([4, []]);
 });
 
-it('a job that another batch has started is waited for, and what it costs is told there alone', async () => {
+it('waits for a job that another batch has started, and leaves its cost to that batch', async () => {
   const desk = await deskWith(1, 'resubmit');
   const source = await desk.put('1.md');
   rig.stub.hold();
@@ -80,7 +80,7 @@ const untilItFoundThem = async (name: string): Promise<void> =>
   });
 
 describe('a batch whose workflow was terminated', () => {
-  it('is continued with: what its jobs did counts, though rows have other numbers now and nothing tells how they ended', async () => {
+  it('counts what its jobs did, although the rows are renumbered and no record says how the jobs ended', async () => {
     const desk = await deskWith(6, 'resubmit', { window: 4 });
     rig.stub.hold();
     await desk.start();
@@ -93,18 +93,18 @@ describe('a batch whose workflow was terminated', () => {
       );
       return ended.every(({ status }) => status.name === 'COMPLETED');
     });
-    // Sorted before the others.
+    // Sorts before the others.
     await desk.put('0.md');
     const again = await desk.run();
     expect(again.result).toMatchObject({ status: 'completed', succeeded: 3, skipped: 4, possiblyChargedTwice: 0 });
     expect(converted()).toBe(7);
-    // No other run has told what they cost.
+    // No other run has reported their cost.
     expect(again.result.vcredits).toBe(7);
     expect((await desk.run()).result).toMatchObject({ skipped: 7, vcredits: 0 });
     expect(await desk.problems()).toEqual([]);
   });
 
-  it('takes the outcome of a job that it finds running, whatever that is', async () => {
+  it('takes the outcome of a job that it finds running, whatever it is', async () => {
     const desk = await deskWith(2, 'resubmit');
     rig.stub.hold();
     await desk.start();
@@ -121,7 +121,7 @@ describe('a batch whose workflow was terminated', () => {
     expect([converted(), await desk.problems()]).toEqual([2, []]);
   });
 
-  it('keeps what may have been charged when its policy is fail', async () => {
+  it('keeps a possible charge under policy fail', async () => {
     const desk = await deskWith(2, 'fail', { window: 1 });
     rig.stub.loseSubmits();
     rig.stub.hold();
@@ -145,7 +145,7 @@ describe('a batch whose workflow was terminated', () => {
 });
 
 describe('when Temporal has forgotten the batch and its jobs', () => {
-  /** As the end of the namespace's retention does. */
+  /** Simulates the end of the namespace's retention. */
   async function forget(...workflowIds: string[]) {
     const { workflow, workflowService, options } = rig.temporal;
     for (const workflowId of workflowIds) {
@@ -164,8 +164,8 @@ describe('when Temporal has forgotten the batch and its jobs', () => {
   it.each([
     { policy: 'fail', then: { failed: 1, skipped: 1, kept: 1, possiblyChargedTwice: 0 }, conversions: 3 },
     { policy: 'resubmit', then: { succeeded: 2, skipped: 1, possiblyChargedTwice: 1 }, conversions: 4 },
-  ] as const)('the ledger tells what was paid: policy $policy', async ({ policy, then, conversions }) => {
-    // Delivered, unknown, and accepted without a delivery.
+  ] as const)('the ledger says what was paid: policy $policy', async ({ policy, then, conversions }) => {
+    // One delivered, one with an unknown outcome, one accepted but not delivered.
     const desk = await deskWith(3, policy, { window: 1, policies: { maxResubmissions: 0 } });
     const leave = await occupy(desk, '3.pdf');
     rig.stub.on('convert/file', (seen, response, stub) => {
@@ -185,12 +185,12 @@ describe('when Temporal has forgotten the batch and its jobs', () => {
     expect(again.rows['3.pdf']).toMatchObject({ status: 'succeeded' });
     expect(again.rows['3.pdf']?.possiblyChargedTwice).toBeFalsy();
     expect(converted()).toBe(conversions);
-    // Nobody can compare it with the histories any more.
+    // The histories to compare it with are gone.
     rig.stub.conversions.clear();
   });
 });
 
-it('a result that another job of its destination has delivered since the batch was planned is replaced', async () => {
+it('replaces a result that another job has delivered to the same destination since the batch was planned', async () => {
   const desk = await deskWith(2, 'resubmit', { window: 1 });
   expect((await desk.run()).result).toMatchObject({ succeeded: 2 });
   await desk.put('1.md', 'the next version');
@@ -219,19 +219,22 @@ describe('a result that somebody edits while its new version is made', () => {
   it.each([
     { while: 'it is converted', endpoint: 'task/response' },
     { while: 'it is downloaded', endpoint: 'download/url/get' },
-  ])('stays while $while; the task is kept, and fetched once the file is out of the way', async ({ endpoint }) => {
-    const desk = await deskWith(1);
-    expect((await desk.run()).result).toMatchObject({ succeeded: 1 });
-    await desk.put('1.md', 'the next version');
-    rig.stub.on(endpoint, async (seen, response) => {
-      await writeFile(desk.output('1.pdf'), edited);
-      rig.stub.answerAsAlways(seen, response);
-    });
-    expect((await desk.run()).result).toMatchObject({ failed: 1, failures: { DESTINATION_EXISTS: 1 } });
-    expect(await readFile(desk.output('1.pdf'), 'utf8')).toBe(edited);
-    rig.stub.asAlways(endpoint);
-    await rm(desk.output('1.pdf'));
-    expect((await desk.retry()).result).toMatchObject({ succeeded: 1, possiblyChargedTwice: 0 });
-    expect([await readFile(desk.output('1.pdf')), converted()]).toEqual([rig.stub.output, 2]);
-  });
+  ])(
+    'stays if edited while $while; the task is kept and fetched once the file is out of the way',
+    async ({ endpoint }) => {
+      const desk = await deskWith(1);
+      expect((await desk.run()).result).toMatchObject({ succeeded: 1 });
+      await desk.put('1.md', 'the next version');
+      rig.stub.on(endpoint, async (seen, response) => {
+        await writeFile(desk.output('1.pdf'), edited);
+        rig.stub.answerAsAlways(seen, response);
+      });
+      expect((await desk.run()).result).toMatchObject({ failed: 1, failures: { DESTINATION_EXISTS: 1 } });
+      expect(await readFile(desk.output('1.pdf'), 'utf8')).toBe(edited);
+      rig.stub.asAlways(endpoint);
+      await rm(desk.output('1.pdf'));
+      expect((await desk.retry()).result).toMatchObject({ succeeded: 1, possiblyChargedTwice: 0 });
+      expect([await readFile(desk.output('1.pdf')), converted()]).toEqual([rig.stub.output, 2]);
+    },
+  );
 });

@@ -16,9 +16,9 @@ import { createLocalFiles } from '../../src/storage/local-files';
 import type { ConversionBatchResult } from '../../src/batch/model/state';
 import type { BatchItem } from '../../src/batch/model/types';
 
-/** The report that a batch writes itself: whoever has started it may have gone. */
+/** The report that the batch itself writes, since the program that started it may be gone. */
 
-/** The name of a page is held back while this is awaited. */
+/** Delays the commit of a page until it resolves. */
 let pageHeld: Promise<void> | undefined;
 const local = createLocalFiles();
 const files: FileStore = {
@@ -39,7 +39,7 @@ const inRun = (run: Run, name: string) => path.join(run.folder, name);
 const reportOf = async (folder: string) =>
   JSON.parse(await readFile(path.join(folder, 'report.json'), 'utf8')) as BatchReport;
 
-/** What `batch watch` does at the end. */
+/** The last step of `batch watch`. */
 async function finish(run: Run, result: ConversionBatchResult, again = false) {
   const printed: unknown[] = [];
   const output = { json: true, printJson: (value: unknown) => printed.push(value) };
@@ -49,7 +49,7 @@ async function finish(run: Run, result: ConversionBatchResult, again = false) {
   return { code, report: printed[0] as BatchReport };
 }
 
-it('is there, whole, when the batch has ended and nobody has watched it', async () => {
+it('is complete when the batch has ended, even if nobody has watched it', async () => {
   const run = await planRun(rig.folder, 3, { request: { uiUrl: 'https://ann:secret@ui.example/temporal/?x=1' } });
   await rm(path.join(rig.folder, 'sources', '2.md'));
   const { result } = await runBatch(rig.client, run);
@@ -68,7 +68,7 @@ it('is there, whole, when the batch has ended and nobody has watched it', async 
   expect(JSON.stringify((await rig.temporal.workflow.getHandle(run.name).describe()).raw)).not.toContain('secret');
 });
 
-it('is shown, and not written again, by those who watch the batch, however many they are', async () => {
+it('is shown, and not written again, by any number of concurrent watchers', async () => {
   const run = await planRun(rig.folder, 2);
   const { result } = await runBatch(rig.client, run);
   const written = await stat(inRun(run, 'report.html'), { bigint: true });
@@ -84,7 +84,7 @@ it('is shown, and not written again, by those who watch the batch, however many 
   expect(await readdir(run.folder)).toContain('report.csv');
 });
 
-it('that can not be written holds no batch up: it ends with a word on it, and the next command writes the report', async () => {
+it("that can't be written does not fail the batch: the result says so, and the next command writes the report", async () => {
   const run = await planRun(rig.folder, 1);
   await mkdir(inRun(run, 'report.html'));
   await writeFile(inRun(run, 'report.html/in-the-way'), '');
@@ -104,7 +104,7 @@ it('that can not be written holds no batch up: it ends with a word on it, and th
   expect(await readdir(run.folder)).toEqual(expect.arrayContaining(['report.csv', 'report.html', 'report.json']));
 });
 
-it('tells for good which conversions may have been charged twice, and in one receipt, however often the batch runs', async () => {
+it('lists a possible double charge in every run but counts it in one receipt only', async () => {
   const desk = new BatchDesk(rig);
   await desk.put('1.md');
   rig.stub.on('convert/file', (seen, response, stub) => {
@@ -137,7 +137,7 @@ describe('the receipts of all runs add up', () => {
   it.each([
     ['fetched, in the third run alone', false, { ...none, notCharged: { files: 1 } }],
     ['lost by the service, and converted again', true, one],
-  ])('when what is paid for is %s', async (_, isLost, last) => {
+  ])('when a paid conversion is %s', async (_, isLost, last) => {
     const desk = new BatchDesk(rig);
     await desk.put('1.md');
     const result = desk.output('1.pdf');
@@ -159,7 +159,7 @@ describe('the receipts of all runs add up', () => {
     expect(rig.stub.count('convert/file')).toBe(isLost ? 2 : 1);
   });
 
-  it('when the job of a row finds that another one has done its work', async () => {
+  it('when the job of a row finds that another job has done its work', async () => {
     const desk = new BatchDesk(rig);
     await desk.put('1.md');
     await rm(new URL('..', (await desk.run()).result.folder), { recursive: true });
@@ -168,7 +168,7 @@ describe('the receipts of all runs add up', () => {
   });
 });
 
-describe('the page of a batch that runs', () => {
+describe('the page of a running batch', () => {
   const everyMs = 50;
   const withoutFirst = (row: BatchItem) => (row.item === 1 ? { ...row, source: `${row.source}.gone` } : row);
   const page = (more: object = {}) => ({ everyMs, written: 0, at: 0, told: '', pace: { at: 0, ended: 0 }, ...more });
@@ -182,7 +182,7 @@ describe('the page of a batch that runs', () => {
   }
   const pagesOf = async (run: Run) => (await written(run)).filter((name) => name.endsWith('Report')).length;
 
-  it('tells what is done, what failed and what waits, and is the report at the end', async () => {
+  it('shows what is done, has failed and is waiting, and becomes the report at the end', async () => {
     const held = rig.stub.hold();
     const run = await planRun(rig.folder, 5, {
       request: { window: 2 },
@@ -205,11 +205,11 @@ describe('the page of a batch that runs', () => {
     expect((await endBatch(handle, run)).result).toMatchObject({ succeeded: 3, failed: 2 });
     expect(await textOf(run)).toContain('2 of 5 files failed.');
     expect(await textOf(run)).not.toMatch(/<script|http-equiv="refresh"/);
-    // The window is no news.
+    // The change of the window causes no extra page.
     expect(await pagesOf(run)).toBeGreaterThanOrEqual(before + 2);
   });
 
-  it('tells soon that the batch is held up, however long the next page could wait before', async () => {
+  it('soon shows that the batch is paused, even if the next page was due much later', async () => {
     const held = rig.stub.hold();
     const run = await planRun(rig.folder, 3, { request: { window: 1 }, change: withoutFirst });
     const now = Date.now();
@@ -231,7 +231,7 @@ describe('the page of a batch that runs', () => {
     await endBatch(handle, run);
   });
 
-  it('that takes long is not written again soon', async () => {
+  it('is written less often if writing it takes long', async () => {
     const held = rig.stub.hold();
     const run = await planRun(rig.folder, 2, { change: withoutFirst });
     pageHeld = sleep(1_000);
@@ -246,7 +246,7 @@ describe('the page of a batch that runs', () => {
     await endBatch(handle, run);
   });
 
-  it('is waited for with few timers, though it is due sooner with each file that ends', async () => {
+  it('uses few timers, although each file that ends makes it due sooner', async () => {
     const run = await planRun(rig.folder, 20, { request: { window: 1 } });
     const now = Date.now();
     const last = page({ everyMs: 1, written: 59, at: now, told: 'running  0', pace: { at: now - 60_000, ended: 0 } });
@@ -256,7 +256,7 @@ describe('the page of a batch that runs', () => {
     expect(timers.length).toBeLessThan(10);
   });
 
-  it('says at last why the batch has failed, and is looked at no more', async () => {
+  it('finally says why the batch has failed, and no longer refreshes itself', async () => {
     const held = rig.stub.hold();
     const run = await planRun(rig.folder, 2, { change: withoutFirst });
     const handle = await startRun(rig.client, run.request, {}, { page: page() });
@@ -271,7 +271,7 @@ describe('the page of a batch that runs', () => {
     expect(text).not.toMatch(/<script|http-equiv="refresh"/);
   });
 
-  it('is the last one, although one before it was long in getting its name', async () => {
+  it('is the final one, even if an earlier page is committed late', async () => {
     const held = rig.stub.hold();
     const run = await planRun(rig.folder, 2, { change: withoutFirst });
     let letGo = (): void => undefined;
@@ -288,7 +288,7 @@ describe('the page of a batch that runs', () => {
     expect(await textOf(run)).not.toMatch(/<script|http-equiv="refresh"/);
   });
 
-  it('costs a batch nothing that ends soon', async () => {
+  it('adds no activity to a batch that ends soon', async () => {
     const run = await planRun(rig.folder, 3);
     await runBatch(rig.client, run);
     const events = await rig.events(run.name);
@@ -298,14 +298,14 @@ describe('the page of a batch that runs', () => {
     expect(events.filter((event) => event.timerStartedEventAttributes)).toEqual([]);
   });
 
-  it('is written so many times and no more, however often the batch continues as new', async () => {
+  it('is written at most a fixed number of times, however often the batch continues as new', async () => {
     const run = await planRun(rig.folder, 12, { request: { window: 1, historyLimit: 20 } });
     await endBatch(await startRun(rig.client, run.request, {}, { page: page({ everyMs: 1, written: 57 }) }), run);
     expect((await runsOf(rig.temporal, run.name)).length).toBeGreaterThan(2);
     expect(await pagesOf(run)).toBe(3 + 1);
   });
 
-  it('that can not be written harms nothing, and the next one is', async () => {
+  it("that can't be written does no harm, and the next one is written", async () => {
     const held = rig.stub.hold();
     const run = await planRun(rig.folder, 3, { request: { window: 1 }, change: withoutFirst });
     await mkdir(inRun(run, 'report.html'));

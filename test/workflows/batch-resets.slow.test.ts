@@ -11,7 +11,7 @@ import { rigOfEachTest } from '../support/conversion-worker';
 import { resetWorkflow } from '../support/reset';
 import { until } from '../support/until';
 
-/** Batches that somebody resets by hand, or whose jobs are reset, on a real Temporal server. */
+/** Batches that are reset by hand, or whose jobs are reset, on a real Temporal server. */
 
 const rig = rigOfEachTest();
 
@@ -27,7 +27,7 @@ async function batchOf(files: number, limits: { historyLimit?: number; window?: 
   return rig.client.startBatch({ name: randomUUID(), items, ...limits });
 }
 
-/** A submit whose answer is not in the history yet would be sent again. */
+/** A submit whose answer is not in the history yet would be repeated after a reset. */
 const untilPolled = async (workflowId: string, runId?: string): Promise<void> =>
   await until('its task is polled', async () => {
     const { raw } = await rig.temporal.workflow.getHandle(workflowId, runId).describe();
@@ -40,7 +40,7 @@ const idOf = (file: number) =>
 const isOver = async (file: number): Promise<boolean> =>
   (await rig.temporal.workflow.getHandle(idOf(file)).describe()).status.name !== 'RUNNING';
 
-/** The history of a batch that was reset can be replayed, as a worker does that takes it over. */
+/** Checks that the history of a reset batch replays, as it must on a worker that takes the batch over. */
 async function replays(workflowId: string): Promise<void> {
   const history = await rig.temporal.workflow.getHandle(workflowId).fetchHistory();
   await Worker.runReplayHistory({ plugins: [new FileConversionPlugin({ apps: {} })] }, history, workflowId);
@@ -48,7 +48,7 @@ async function replays(workflowId: string): Promise<void> {
 
 const submitted = () => rig.stub.count('convert/file');
 
-it('a batch that was terminated, and is reset, learns of the jobs that ended meanwhile', async () => {
+it('a batch that is terminated and then reset learns of jobs that ended meanwhile', async () => {
   const held = rig.stub.hold();
   const batch = await batchOf(2);
   await until('both are submitted', () => submitted() === 2);
@@ -61,7 +61,7 @@ it('a batch that was terminated, and is reset, learns of the jobs that ended mea
   await replays(batch.name);
 });
 
-it('and one that is reset once more learns of those that it started behind its first reset', async () => {
+it('a batch that is reset a second time learns of jobs that it started after the first reset', async () => {
   let held = rig.stub.hold();
   const batch = await batchOf(2, { window: 1 });
   const terminated = async (file: number) => {
@@ -78,7 +78,7 @@ it('and one that is reset once more learns of those that it started behind its f
   await replays(batch.name);
 });
 
-it('a batch that is reset while its jobs run goes on with them', async () => {
+it('a batch that is reset while its jobs run continues with them', async () => {
   const held = rig.stub.hold();
   const batch = await batchOf(2);
   await until('both are submitted', () => submitted() === 2);
@@ -89,7 +89,7 @@ it('a batch that is reset while its jobs run goes on with them', async () => {
   await replays(batch.name);
 });
 
-it('a batch that is reset to before it started a job anew learns of that job, and does not start it once more', async () => {
+it('a batch that is reset to before it restarted a job learns of that job, and does not start it again', async () => {
   const [source, destination] = [path.join(rig.folder, '1.md'), path.join(rig.folder, 'out', '1.pdf')];
   await mkdir(path.dirname(destination));
   const request = { source, output: 'pdf', destination, onExisting: 'overwrite' } as const;
@@ -103,7 +103,7 @@ it('a batch that is reset to before it started a job anew learns of that job, an
   await replays(name);
 });
 
-it('a job that is reset once its batch has continued as new is still the job of its row', async () => {
+it('a job that is reset after its batch has continued as new still belongs to its row', async () => {
   const held = rig.stub.hold();
   const batch = await batchOf(3, { historyLimit: 1 });
   await until('all are submitted', () => submitted() === 3);

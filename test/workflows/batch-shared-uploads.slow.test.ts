@@ -53,7 +53,7 @@ function refuseFirst(format: string, code: KnownErrorCode) {
   });
 }
 
-it('uploads each file of several formats once, and nothing when it is done', async () => {
+it('uploads each file once for all its formats, and nothing when it is done', async () => {
   for (const file of ['a.md', 'b.md']) await put(file);
   const batch = await rig.client.startBatch(request(['pdf', 'docx']));
   expect(await batch.result()).toMatchObject({ status: 'completed', items: 4, succeeded: 4 });
@@ -68,7 +68,7 @@ it('uploads each file of several formats once, and nothing when it is done', asy
   expect([uploads(), submits()]).toEqual([2, 4]);
 });
 
-it('groups rows that do not follow one another', async () => {
+it('groups rows that are not adjacent', async () => {
   for (const file of ['a.md', 'b.md']) await put(file);
   const manifest = path.join(folder, 'rows.csv');
   await writeFile(manifest, ['source,output', 'in/a.md,pdf', 'in/b.md,pdf', 'in/a.md,html', 'in/b.md,html'].join('\n'));
@@ -80,7 +80,7 @@ it('groups rows that do not follow one another', async () => {
   expect([uploads(), submits()]).toEqual([2, 4]);
 });
 
-it('begins the other formats while the first still converts', async () => {
+it('starts the other formats while the first is still converting', async () => {
   await put('a.md');
   const held = rig.stub.hold();
   const batch = await rig.client.startBatch(inline(['pdf', 'docx', 'html']));
@@ -90,7 +90,7 @@ it('begins the other formats while the first still converts', async () => {
   expect(await batch.result()).toMatchObject({ succeeded: 3 });
 });
 
-it('starts no row of an upload while the batch is paused', async () => {
+it('starts no row that waits for an upload while the batch is paused', async () => {
   await put('a.md');
   const sent: (() => void)[] = [];
   rig.stub.onArrival('upload/file', () => new Promise((resolve) => void sent.push(() => resolve())));
@@ -131,7 +131,7 @@ it('loses no row when the first of them fails', async () => {
   expect([uploads(), submits()]).toEqual([1, 3]);
 });
 
-it('uploads in the next row what the first could not upload', async () => {
+it('uploads in the next row if the upload of the first row fails', async () => {
   await put('a.md');
   rig.stub.first('upload/file', (response) => answerError(response, errorCodes.EMPTY_FILE.httpStatus, 'EMPTY_FILE'));
   const batch = await rig.client.startBatch(inline(['pdf', 'docx', 'html']));
@@ -139,7 +139,7 @@ it('uploads in the next row what the first could not upload', async () => {
   expect([uploads(), submits()]).toEqual([2, 2]);
 });
 
-it('shares an upload among rows that an earlier run of the batch could not convert', async () => {
+it('shares an upload between rows that an earlier run of the batch failed to convert', async () => {
   await put('a.md');
   rig.stub.fail('convert/file', 200, 'FAILED_CONVERT');
   const first = await rig.client.startBatch(inline(['pdf', 'docx']));
@@ -151,7 +151,7 @@ it('shares an upload among rows that an earlier run of the batch could not conve
 });
 
 it.each(['still converts', 'is fetched'])(
-  'waits for no upload of a row whose job of an earlier run %s',
+  'lets no row wait for an upload if the job of an earlier run %s',
   async (end) => {
     await put('a.md');
     const held = rig.stub.hold();
@@ -169,7 +169,7 @@ it.each(['still converts', 'is fetched'])(
   },
 );
 
-it('uploads again what the service has let expire', async () => {
+it('uploads a file again that has expired at the service', async () => {
   await put('a.md');
   refuseFirst('docx', 'FILE_NOT_EXISTS');
   const batch = await rig.client.startBatch(inline(['pdf', 'docx', 'html']));
@@ -177,7 +177,7 @@ it('uploads again what the service has let expire', async () => {
   expect([uploads(), submits()]).toEqual([2, 4]);
 });
 
-it('converts the file as it is, not as another row has uploaded it', async () => {
+it('converts the file as it is now, not as another row has uploaded it', async () => {
   await put('a.md', 'first');
   const held = rig.stub.hold();
   const batch = await rig.client.startBatch({ ...inline(['pdf', 'docx']), window: 1 });
@@ -191,7 +191,7 @@ it('converts the file as it is, not as another row has uploaded it', async () =>
   expect(uploads()).toBe(2);
 });
 
-it('knows the uploads after it has continued as new', async () => {
+it('still knows the uploads after it has continued as new', async () => {
   await put('a.md');
   const formats = ['pdf', 'docx', 'html'];
   const batch = await rig.client.startBatch({ ...inline(formats), window: 1, historyLimit: 1 });

@@ -1,7 +1,7 @@
 import { noTotals } from '../../src/batch/model/state';
 import { BatchAttention, BatchTally } from '../../src/workflows/batch/batch-tally';
 
-/** When a batch has failed too often to start more jobs. */
+/** When a batch has too many failures to start more jobs. */
 
 function tallyOf({ succeeded = 0, failed = 0 }: { succeeded?: number; failed?: number }): BatchTally {
   const tally = new BatchTally();
@@ -10,26 +10,26 @@ function tallyOf({ succeeded = 0, failed = 0 }: { succeeded?: number; failed?: n
   return tally;
 }
 
-it('a number of failures is reached by that many, however many items have succeeded', () => {
+it('reaches a number of failures however many items have succeeded', () => {
   expect(tallyOf({ succeeded: 100, failed: 2 }).exceeds({ failures: 3 })).toBe(false);
   expect(tallyOf({ succeeded: 100, failed: 3 }).exceeds({ failures: 3 })).toBe(true);
 });
 
-it('a share of failures is not judged by the first few items', () => {
+it('does not judge a share of failures by the first few items', () => {
   expect(tallyOf({ failed: 19 }).exceeds({ percent: 50 })).toBe(false);
   expect(tallyOf({ succeeded: 9, failed: 10 }).exceeds({ percent: 50 })).toBe(false);
   expect(tallyOf({ succeeded: 10, failed: 10 }).exceeds({ percent: 50 })).toBe(true);
   expect(tallyOf({ succeeded: 11, failed: 10 }).exceeds({ percent: 50 })).toBe(false);
 });
 
-it('items that were not tried are no evidence', () => {
+it('does not count items that were not tried', () => {
   const tally = new BatchTally({ totals: { ...noTotals(), succeeded: 20, failed: 60, kept: 30, refused: 30 } });
   expect(tally.exceeds({ failures: 1, percent: 1 })).toBe(false);
 });
 
-it('a batch without a limit never stops', () => expect(tallyOf({ failed: 1_000 }).exceeds(undefined)).toBe(false));
+it('never stops a batch without a limit', () => expect(tallyOf({ failed: 1_000 }).exceeds(undefined)).toBe(false));
 
-it('a submit that may have been charged counts like the dearest conversion, or like one vCredit while no price is known, once over all runs', () => {
+it('counts a possible charge once over all runs, at the price of the dearest conversion so far, or at 1 vCredit while no price is known', () => {
   const tally = new BatchTally(new BatchTally().carry());
   const isSpent = (maxVcredits: number) => tally.isSpent({ maxVcredits }, 10);
   tally.add({ status: 'failed', charge: 'maybe' });
@@ -46,7 +46,7 @@ it('a submit that may have been charged counts like the dearest conversion, or l
 describe('a batch whose jobs wait for a person', () => {
   const refused = { code: 'INVALID_CREDENTIAL', message: 'The token is refused.' };
 
-  it('has it told once for all of them, also behind a new run', () => {
+  it('announces it once for all of them, also after continuing as new', () => {
     const attention = new BatchAttention();
     for (const item of [1, 2, 3]) attention.waits(item, refused);
     expect(attention.takeUnannounced()).toMatchObject({ ...refused, jobs: 3 });
@@ -56,7 +56,7 @@ describe('a batch whose jobs wait for a person', () => {
     expect(new BatchAttention(attention.carry()).takeUnannounced()).toBeUndefined();
   });
 
-  it('has it told again when they wait for something else, or once more', () => {
+  it('announces it again when they wait for something else, or start to wait again', () => {
     const attention = new BatchAttention();
     const codes = ['INVALID_CREDENTIAL', 'INSUFFICIENT_VCREDITS'].map((code) => {
       attention.waits(1, { ...refused, code });

@@ -13,7 +13,7 @@ import { MemoryFiles } from '../support/memory-files';
 import { until } from '../support/until';
 import { startRun } from '../support/batches';
 
-/** Batches all of whose files lie in a store that is no disk: nothing can go around it. */
+/** Batches with all files in a store other than the disk, so that no code can bypass the store. */
 
 const files = new MemoryFiles();
 const rig = rigOfAllTests({ stores: { memory: files } });
@@ -56,7 +56,7 @@ async function run(planned: PlannedBatch): Promise<ConversionBatchResult> {
   return (await start(planned)).result();
 }
 
-it('a batch leaves its manifest, results and report in the store; planned again it has nothing to do but what changed', async () => {
+it('keeps manifest, results and report in the store, and converts only what has changed when planned again', async () => {
   for (const source of ['a.md', 'b c.md', 'deep/d#1.md', 'deep/er/100%.md', '.hidden.md']) put(`in/${source}`);
   const result = await run(await plan());
   expect(result).toMatchObject({ status: 'completed', succeeded: 5, results: `${folder}runs/run-0001/results.jsonl` });
@@ -77,7 +77,7 @@ it('a batch leaves its manifest, results and report in the store; planned again 
   expect(report).toMatchObject({ counts: { items: 5 }, files: { csv: `${folder}runs/run-0002/report.csv` } });
 });
 
-it('patterns and manifests name files of the store; what a run does not know of is asked for in messages by its URI', async () => {
+it('resolves patterns and manifests to files of the store, and names missing files by their URI', async () => {
   for (const source of ['a.md', 'deep/b.md', 'deep/c.txt']) put(`in/${source}`);
   put('list.csv', `source,output,destination\nin/a.md,pdf,\n${folder}in/deep/b.md,html,x/b.html\nin/gone.md,pdf,\n`);
   const sourcesOf = async ({ run: planned }: PlannedBatch) => {
@@ -103,12 +103,12 @@ it('patterns and manifests name files of the store; what a run does not know of 
   ]);
 });
 
-it('two names that differ in case alone are two files of a store, and a name may be that of a folder', async () => {
+it('treats names that differ only in case as two files, and allows a file and a folder of the same name', async () => {
   for (const source of ['a.md', 'A.md', 'a.pdf/b.md']) put(`in/${source}`);
   expect(await plan()).toMatchObject({ rows: 3, problems: { count: 0 } });
 });
 
-it('of two planners at the same moment one makes the run, and the other one says why it has not', async () => {
+it("lets one of two concurrent planners create the run, and tells the other why it can't", async () => {
   put('in/a.md');
   const [one, other] = await Promise.allSettled([plan(), plan()]);
   expect([one.status, other.status].sort()).toEqual(['fulfilled', 'rejected']);
@@ -117,7 +117,7 @@ it('of two planners at the same moment one makes the run, and the other one says
   });
 });
 
-it('a store that is only away while the batch is planned is asked again; what it refuses for good ends the batch at once', async () => {
+it('retries a store that is unavailable during planning, and ends the batch at once on a permanent refusal', async () => {
   put('in/a.md');
   const from = (retryable: boolean) =>
     jest.spyOn(files, 'walk').mockImplementationOnce((uri) => {
@@ -133,7 +133,7 @@ it('a store that is only away while the batch is planned is asked again; what it
   expect(error).toMatchObject({ code: 'SOURCE_NOT_FOUND', message: expect.stringContaining('no bucket') as unknown });
 });
 
-it('a batch that can not write its results says what it waits for, and continues when it can', async () => {
+it("a batch that can't write its results says what it waits for, and continues when it can", async () => {
   put('in/a.md');
   const planned = await plan();
   const write = files.writeDestination.bind(files);

@@ -42,14 +42,14 @@ function inline(...files: string[]) {
   return { name, items, policies: quickPolicies };
 }
 
-/** How each item ended, in their order. */
+/** How each item ended, in order. */
 async function endsOf(batch: BatchHandle): Promise<string[]> {
   const results = (await collect(batch.results())).sort((one, other) => one.item - other.item);
   return results.map(({ status, code }) => code ?? status);
 }
 
 describe('a batch of sources', () => {
-  it('tells its progress, its results and its report; started again it converts what has changed and nothing else', async () => {
+  it('returns progress, results and report, and converts only what has changed when started again', async () => {
     for (const file of ['a.md', 'b.md', 'c.md']) await put(file);
     const batch = await rig.client.startBatch(request());
     const states = await collect(batch.progress({ everyMs: 20 }));
@@ -71,7 +71,7 @@ describe('a batch of sources', () => {
     expect(rig.stub.conversions.size).toBe(4);
   });
 
-  it('fails when its plan has problems, and tells them; nor is it started twice at a time', async () => {
+  it("fails with the problems of its plan, and can't be started twice at the same time", async () => {
     const refused = await rig.client.startBatch({ ...request(), sources: [path.join(folder, 'nowhere')] });
     const error: unknown = await refused.result().catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(BatchFailedError);
@@ -96,7 +96,7 @@ describe('a batch of sources', () => {
     expect([...rig.stub.conversions.values()]).toHaveLength(1);
   });
 
-  it('of two names, and a job, for one destination pays once', async () => {
+  it('pays once when another batch and a job have the same destination', async () => {
     const file = await put('a.md');
     const destination = path.join(folder, 'out', 'a.pdf');
     const [one, other, job] = await Promise.all([
@@ -109,7 +109,7 @@ describe('a batch of sources', () => {
     expect([...rig.stub.conversions.values()]).toHaveLength(1);
   });
 
-  it('does not attach to a workflow of another kind that has its name', async () => {
+  it('does not attach to a workflow of another kind with the same name', async () => {
     await put('a.md');
     const workflow = await rig.temporal.workflow.start('other', { workflowId: name, taskQueue: `none-${name}` });
     await expect(rig.client.startBatch(request(), { onRunning: 'attach' })).rejects.toThrow(
@@ -121,7 +121,7 @@ describe('a batch of sources', () => {
 });
 
 describe('a batch of inline items', () => {
-  it('touches no file but sources and results, and tells the results itself; started again it converts nothing twice', async () => {
+  it('touches no files except sources and results, returns the results itself, and converts nothing twice when started again', async () => {
     await put('a.md');
     await put('b.md');
     const batch = await rig.client.startBatch(inline('a.md', 'gone.md', 'b.md'));
@@ -143,7 +143,7 @@ describe('a batch of inline items', () => {
     expect(rig.stub.conversions.size).toBe(2);
   });
 
-  it('replaces what it delivered when the source has changed, but nothing that somebody has edited', async () => {
+  it('replaces its own result when the source has changed, but no result that somebody has edited', async () => {
     for (const file of ['a.md', 'b.md']) await put(file);
     const items = inline('a.md', 'b.md');
     expect(await (await rig.client.startBatch(items)).result()).toMatchObject({ succeeded: 2 });
@@ -153,7 +153,7 @@ describe('a batch of inline items', () => {
     const again = await (await rig.client.startBatch(items)).result();
     expect(again).toMatchObject({ succeeded: 1, failed: 1, failures: { DESTINATION_EXISTS: 1 } });
     expect(await readFile(edited, 'utf8')).toBe('by hand');
-    // Told with its stamp: no step of the job has to read the result again.
+    // The stamp is passed along, so that no step of the job has to read the result again.
     const place = { source: '', destination: pathToFileURL(path.join(folder, 'out', 'a.pdf')).href };
     const asked = (await rig.events(jobIdOfRow(place))).flatMap((event) => {
       const { activityType, input } = event.activityTaskScheduledEventAttributes ?? {};
@@ -163,10 +163,10 @@ describe('a batch of inline items', () => {
     expect(asked.map(({ replaces }) => typeof replaces?.stamp)).toEqual(['string']);
   });
 
-  it('recognises its items wherever they stand when it is started again, with what was paid for them', async () => {
+  it('recognises its items and their charges in any order when it is started again', async () => {
     for (const file of ['a.md', 'b.md', 'c.md']) await put(file);
     await mkdir(path.join(folder, 'out'));
-    // Found when it is paid for.
+    // Appears after the conversion has been paid for.
     rig.stub.on('task/response', (seen, response) => {
       const isSecond = rig.stub.conversions.get(seen.connector) === 'b.md';
       void (isSecond ? writeFile(path.join(folder, 'out/b.pdf'), 'in the way') : Promise.resolve()).then(() =>
@@ -184,7 +184,7 @@ describe('a batch of inline items', () => {
     expect([...rig.stub.conversions.values()].sort()).toEqual(['a.md', 'b.md', 'c.md']);
   });
 
-  it('tells results from before it has continued as new, and that what never started was cancelled', async () => {
+  it('returns results from before it continued as new, and reports what never started as cancelled', async () => {
     for (const file of ['a.md', 'b.md', 'c.md']) await put(file);
     const held = rig.stub.hold('b.md');
     const batch = await rig.client.startBatch({ ...inline('a.md', 'b.md', 'c.md'), window: 1, historyLimit: 1 });
@@ -209,12 +209,12 @@ describe('a batch of inline items', () => {
     [{ name: 'a', items: 'x' }, 'items: Invalid input'],
     [{ name: 'a', sources: ['in'], to: 'pdf', window: 0 }, "This batch can't be started. window: "],
     [{ name: 'a', sources: ['in'], to: 'pdf', policies: null }, "This batch can't be started. policies: "],
-  ])('is refused where fields are missing, wrong or contradict each other: %j', async (request, problem) => {
+  ])('is rejected if fields are missing, wrong or contradictory: %j', async (request, problem) => {
     await expect(rig.client.startBatch(request as BatchRequest)).rejects.toThrow(problem);
     await rm(folder, { recursive: true });
   });
 
-  it('is refused where two items have one destination, or one is a folder, or there are too many', async () => {
+  it('is rejected if two items share a destination, a destination is a folder, or there are too many items', async () => {
     const [first] = inline('a.md').items;
     if (!first) throw new Error('no item');
     const start = (items: InlineItem[]) => rig.client.startBatch({ name, items }).then((batch) => batch.result());

@@ -10,7 +10,7 @@ import { until } from '../support/until';
 describe('a job that asked for a callback', () => {
   const rig = callingBackRigOfEachTest();
 
-  /** Nothing but a callback ends its wait within a test, unless the test says so. */
+  /** By default, only a callback ends the wait within a test. */
   const start = async (policies: ConversionPolicies = {}): Promise<ConversionHandle> =>
     rig.client.start(await rig.request({ policies: { pollAfter: '10 minutes', ...policies } }));
 
@@ -33,7 +33,7 @@ describe('a job that asked for a callback', () => {
     expect([rig.stub.count('task/response'), rig.stub.requests.length]).toEqual([1, 5]);
   });
 
-  it('is told nothing by the body: a task that is not finished is polled on', async () => {
+  it('ignores the body: a task that is not finished is polled further', async () => {
     const { handle, task } = await startWaiting();
     await task.callBack({
       entity: { id: randomUUID(), status: 'completed' },
@@ -54,7 +54,7 @@ describe('a job that asked for a callback', () => {
     expect(await handle.result()).toMatchObject({ status: 'succeeded', requests: 5 });
   });
 
-  it('ignores signals with an unknown nonce, and whatever else somebody may send', async () => {
+  it('ignores signals with an unknown nonce or any other content', async () => {
     const { handle, task } = await startWaiting();
     const workflow = rig.temporal.workflow.getHandle(handle.workflowId);
     const forged = [
@@ -83,7 +83,7 @@ describe('a job that asked for a callback', () => {
     expect(result.phaseMs.converting).toBeGreaterThanOrEqual(1_500);
   });
 
-  it('asks at once when it comes while the job polls already', async () => {
+  it('asks at once if the callback arrives after polling has begun', async () => {
     const { handle, task } = await startWaiting({
       pollAfter: 100,
       maxCheckInterval: '1 hour',
@@ -101,14 +101,14 @@ describe('a job that asked for a callback', () => {
     expect(polls).toBeGreaterThan(0);
   });
 
-  it('changes nothing when it comes late: the job is over, and 204 says so', async () => {
+  it('answers a late callback with 204, and ignores it', async () => {
     const { handle, task } = await startWaiting({ pollAfter: 100 });
     task.finish();
     await handle.result();
     expect(await task.callBack()).toBe(204);
   });
 
-  it('has a new nonce for each submit, and one for an earlier submit changes nothing', async () => {
+  it('has a new nonce for each submit, and ignores a callback to an earlier submit', async () => {
     let failed = false;
     const { tasks, run } = keepTasks(rig.stub);
     rig.stub.on('convert/file', (seen, response) => {
@@ -132,7 +132,7 @@ describe('a job that asked for a callback', () => {
   });
 
   describe('after a submit with an unknown outcome', () => {
-    /** The first submit gets HTTP 500, and the test decides what its callback says. */
+    /** Answers the first submit with HTTP 500 after its callback, whose body the test chooses. */
     function breakFirst(body: (task: StubTask) => unknown) {
       const kept = keepTasks(rig.stub);
       rig.stub.on('convert/file', async (seen, response) => {
@@ -173,7 +173,7 @@ describe('a job that asked for a callback', () => {
     );
   });
 
-  it('holds neither the key nor the signature of a URL in its history, also when the service quotes them', async () => {
+  it('keeps the key and the signature of a URL out of its history, even if the service quotes them', async () => {
     keepTasks(rig.stub);
     let signature = '';
     rig.stub.on('convert/file', (seen, response) => {
@@ -190,14 +190,14 @@ describe('a job that asked for a callback', () => {
     for (const secret of [signature, callbackKeyText]) {
       expect(new SecretTraces(secret).findInValue(events)).toBeUndefined();
     }
-    // What is looked for would be found: the message that came with it is there.
+    // Proves that the search works: it finds the message that came with the signature.
     expect(new SecretTraces('not verified').findInValue(events)).toBeDefined();
   });
 });
 
 const nonceOf = (url: string | undefined): string => url?.split('.').at(-2) ?? '';
 
-/** Whether the job's activity waits for its next attempt for longer than this. */
+/** Whether the next attempt of the job's activity is further away than this. */
 async function pausesFor(handle: ConversionHandle, milliseconds: number): Promise<boolean> {
   const next = Number((await handle.describe()).raw.pendingActivities?.[0]?.scheduledTime?.seconds ?? 0) * 1_000;
   return next - Date.now() > milliseconds;

@@ -7,10 +7,10 @@ import { FailingCodec } from '../support/failing-codec';
 import { answerCompleted, answerError, answerNotYet, answerOutput, answerRunning, cut } from '../support/stub-service';
 import { testTemporalAddress } from '../support/temporal';
 
-/** Waits, deadlines and clocks that do not agree, on a real Temporal server. */
+/** Waits, deadlines and disagreeing clocks, on a real Temporal server. */
 
 const RightDate = Date;
-// Before the rig is closed.
+// Registered first, so that it runs before the rig closes.
 afterEach(() => {
   globalThis.Date = RightDate;
   jest.restoreAllMocks();
@@ -21,7 +21,7 @@ let jobs = 0;
 async function start(policies: ConversionPolicies): Promise<ConversionHandle> {
   jobs += 1;
   const destination = path.join(rig.folder, `${jobs}.pdf`);
-  // What is learned of vCredits counts for all of a kind, so each job has a kind to itself.
+  // Knowledge about vCredits is shared by all jobs with the same output, so each job gets its own.
   return rig.client.start(await rig.request({ output: `pdf-${jobs}`, destination, policies }));
 }
 
@@ -31,9 +31,9 @@ function answerPage(response: ServerResponse): void {
 }
 
 it.each(['upload/file', 'convert/file', 'task/response', 'download/url'])(
-  'a RETRY-AFTER of %s beyond the deadline of its step is slept out, and moves the deadline',
+  'waits the full RETRY-AFTER of %s beyond the deadline of the step, and extends the deadline',
   async (endpoint) => {
-    // A step takes less than its deadline, however busy the machine is.
+    // Measured, so that a step meets its deadline on a busy machine too.
     const began = performance.now();
     await (await start({})).result();
     const seconds = Math.max(2, Math.ceil((performance.now() - began) / 250));
@@ -58,7 +58,7 @@ it.each(['upload/file', 'convert/file', 'task/response', 'download/url'])(
   },
 );
 
-it('a wait that the service orders beyond the credits deadline fails the job, and the message tells of the wait', async () => {
+it('fails a job that would have to wait beyond the credits deadline, and the message names the wait', async () => {
   rig.stub.fail('convert/file', 429, 'TOO_MANY_REQUESTS', { 'retry-after': '7200' });
   const job = await start({ submitDeadline: '1 hour', parkedDeadline: '1 hour' });
   const failure: unknown = await job.result().catch((error: unknown) => error);
@@ -78,21 +78,21 @@ describe('a parked job', () => {
     return (await rig.events(job.workflowId)).length;
   }
 
-  it.each([4_000, 60_000])('on a worker whose clock is %d ms ahead waits as one whose clock is right', async (ms) => {
+  it.each([4_000, 60_000])('waits the same time on a worker whose clock is %d ms ahead', async (ms) => {
     const inStep = await eventsOfPark(0);
     const askedInStep = rig.stub.count('convert/file');
     expect(await eventsOfPark(ms)).toBeLessThanOrEqual(inStep + 5);
-    // The pauses vary a little.
+    // The pauses have jitter.
     expect(Math.abs(rig.stub.count('convert/file') - 2 * askedInStep)).toBeLessThanOrEqual(1);
   });
 });
 
-describe('answers that are no answers of the service, after others', () => {
-  it('end no job that is paid for, and an upload only when five come in a row', async () => {
+describe('answers that do not come from the service', () => {
+  it('never end a paid job, and end an upload only after five in a row', async () => {
     let [uploads, polls] = [0, 0];
     rig.stub.on('upload/file', (seen, response) => {
       uploads += 1;
-      // Six failures, no five of them pages in a row.
+      // Six failures, but never five pages in a row.
       if (uploads > 6) rig.stub.answerAsAlways(seen, response);
       else if (uploads % 3 === 0) cut(response);
       else answerPage(response);
@@ -127,13 +127,13 @@ describe('answers that are no answers of the service, after others', () => {
   });
 });
 
-it('asks once more just before the deadline of the conversion, instead of giving up a pause earlier', async () => {
+it('checks once more just before the conversion deadline, instead of giving up one pause earlier', async () => {
   rig.stub.hold();
   const began = Date.now();
   const job = await start({ conversionDeadline: 12_000, firstCheckAfter: 6_000, maxCheckInterval: 60_000 });
   await expect(job.result()).rejects.toMatchObject({ code: 'CONVERSION_DEADLINE' });
   const polls = rig.stub.requests.filter((seen) => seen.path === 'task/response').map(({ at }) => at - began);
-  // The next pause would have ended after some 19 seconds.
+  // The next regular check would be after some 19 seconds.
   expect(polls.length).toBeGreaterThanOrEqual(2);
   expect(polls.at(-1)).toBeGreaterThan(6_400);
 });
@@ -152,7 +152,7 @@ const clockAhead = (aheadMs: number): DateConstructor =>
 it.each([
   ['ahead', 3_600_000],
   ['behind', -3_600_000],
-])('checks of a conversion come as they should with a worker whose clock is an hour %s', async (_name, aheadMs) => {
+])('checks a conversion at the normal pace on a worker whose clock is an hour %s', async (_name, aheadMs) => {
   globalThis.Date = clockAhead(aheadMs);
   const startedMs = performance.now();
   rig.stub.on('task/response', (seen, response) => {
@@ -162,11 +162,11 @@ it.each([
   });
   const source = await rig.source('report.md');
   const result = await rig.client.convert({ source, output: 'pdf', policies: { firstCheckAfter: '200 ms' } });
-  // After 0.2 s, 0.7 s or less, 1.5 s or more, and then some seconds each.
+  // After 0.2 s, at most 0.7 s, at least 1.5 s, and then every few seconds.
   expect(result.requests).toBeLessThanOrEqual(8);
 });
 
-it('a transfer that takes longer than the heartbeat time-out is one: neither the server nor the worker gives it up', async () => {
+it('a transfer that takes longer than the heartbeat timeout is given up neither by the server nor by the worker', async () => {
   rig.stub.on('download/url/get', (_seen, response, stub) => {
     response.writeHead(200, { 'content-length': stub.output.length });
     response.write(stub.output.subarray(0, 4));
@@ -176,7 +176,7 @@ it('a transfer that takes longer than the heartbeat time-out is one: neither the
   expect(rig.stub.count('download/url/get')).toBe(1);
 });
 
-it('a download whose URL was the last request of a window waits for the next window, and asks for no second URL', async () => {
+it('a download whose URL took the last request of a window waits for the next window, and requests no second URL', async () => {
   rig.stub.on('download/url', (seen, response) => {
     response.setHeader('x-ratelimit-limit', 2);
     response.setHeader('x-ratelimit-remaining', 0);
@@ -186,12 +186,12 @@ it('a download whose URL was the last request of a window waits for the next win
   expect(await (await start({})).result()).toMatchObject({ status: 'succeeded', requests: 5 });
 });
 
-describe('a download that has delivered, and can not say so', () => {
+describe("a download that has delivered its file but can't report it", () => {
   const codec = new FailingCodec();
   const dataConverter = { payloadCodecs: [codec] };
   const own = rigOfEachTest({ temporal: { address: testTemporalAddress(), namespace: 'default', dataConverter } });
 
-  it('before a pause beyond its deadline, knows its file afterwards', async () => {
+  it('recognises its file after a pause beyond its deadline', async () => {
     own.stub.first(
       'download/url',
       (response) => {

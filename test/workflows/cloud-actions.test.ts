@@ -3,7 +3,7 @@ import path from 'node:path';
 import { z } from 'zod';
 import { listHistories, readHistory, type RecordedHistory } from './histories';
 
-/** What the page on Temporal Cloud says of the price of jobs, counted from the committed histories. */
+/** The prices of jobs on the page about Temporal Cloud, checked against the committed histories. */
 
 const page = readFileSync(path.resolve(__dirname, '../../docs/operations/temporal-cloud.md'), 'utf8');
 const rows = [...page.matchAll(/^\| .* \| `([\w-]+)` \| (\d+) \| (\d+) \|$/gm)].map(
@@ -12,7 +12,7 @@ const rows = [...page.matchAll(/^\| .* \| `([\w-]+)` \| (\d+) \| (\d+) \|$/gm)].
 
 const attempts = z.looseObject({ activityTaskStartedEventAttributes: z.looseObject({ attempt: z.int().default(1) }) });
 
-/** As https://docs.temporal.io/cloud/actions counts them. */
+/** Counts actions as https://docs.temporal.io/cloud/actions does. */
 function actionsOf({ events }: RecordedHistory): { actions: number; activities: number } {
   const counted = events.map((event) => {
     switch (event.eventType.replace('EVENT_TYPE_', '')) {
@@ -37,12 +37,12 @@ function actionsOf({ events }: RecordedHistory): { actions: number; activities: 
   return { actions: sum('actions'), activities: sum('activities') };
 }
 
-it('tells what each path costs', () => {
+it('states the cost of each path', () => {
   expect(rows.length).toBeGreaterThan(8);
   for (const { history, ...told } of rows) expect([history, told]).toEqual([history, actionsOf(readHistory(history))]);
 });
 
-it('tells no less than the dearest path of a job without a cancellation', () => {
+it('covers the most expensive path of a job without a cancellation', () => {
   const jobs = listHistories().filter((name) => name.startsWith('job-') && !name.includes('cancelled'));
   const dearest = Math.max(...jobs.map((name) => actionsOf(readHistory(name)).actions));
   expect(Math.max(...rows.map(({ actions }) => actions))).toBe(dearest);

@@ -3,7 +3,7 @@ import { rigOfAllTests } from '../support/conversion-worker';
 
 const rig = rigOfAllTests({ obeyCommonLimit: true });
 
-/** As `temporal task-queue config set --queue-rps-limit` does it; undefined: `default`. */
+/** Like `temporal task-queue config set --queue-rps-limit`; undefined means `default`. */
 async function setLimit(requestsPerSecond: number | undefined): Promise<void> {
   const { namespace, identity } = rig.temporal.options;
   await rig.temporal.workflowService.updateTaskQueueConfig({
@@ -15,8 +15,8 @@ async function setLimit(requestsPerSecond: number | undefined): Promise<void> {
   });
 }
 
-it('holds back all workers that obey the limit of their task queue', async () => {
-  // One step in 20 seconds; without the limit 36 come in time.
+it('throttles all workers that obey the limit of their task queue', async () => {
+  // One step in 20 seconds; without the limit, 36 would run in the time of this test.
   await setLimit(0.05);
   const jobs = await Promise.all(
     Array.from({ length: 12 }, async (_none, index) =>

@@ -4,13 +4,13 @@ import type { ConversionPolicies } from '../../src/job/types';
 import { rigOfEachTest } from '../support/conversion-worker';
 import { answerCompleted, answerError, answerJson, answerOutput, answerRunning } from '../support/stub-service';
 
-/** Answers that say two things at once, or less than they should: a job takes the reading that can't pay twice. */
+/** For contradictory or incomplete answers, a job takes the reading that can't pay twice. */
 
 const rig = rigOfEachTest();
 
 const id = 'task-1';
 
-/** Runs a job; answers its result, or its failure. */
+/** Runs a job and returns its result or its failure. */
 const convert = async (policies: ConversionPolicies = {}, mode?: 'sync') =>
   rig.client.convert(await rig.request({ policies, ...(mode && { mode }) })).catch((error: unknown) => {
     if (!(error instanceof ConversionFailedError)) throw error;
@@ -25,7 +25,7 @@ describe('a submit', () => {
     ['empty', {}],
     ['an empty list', []],
   ])(
-    'that is answered completed while its result is %s is accepted: the task is asked for it',
+    'answered as completed with a result that is %s counts as accepted, and the result is requested from the task',
     async (_what, result) => {
       rig.stub.on('convert/file', (_seen, response) =>
         answerJson(response, 200, { entity: { id, status: 'completed' }, result }),
@@ -35,7 +35,7 @@ describe('a submit', () => {
     },
   );
 
-  it('that is answered with a status of its own has been charged when the job fails', async () => {
+  it('answered with an unknown output status counts as charged when the job fails', async () => {
     const odd = {
       entity: { id, status: 'completed', vcredits: 1 },
       result: { output: { connector: id, status: 'partial' } },
@@ -47,7 +47,7 @@ describe('a submit', () => {
   });
 
   it.each(['running', 'hold'])(
-    'that is refused with a task that is %s is accepted: the task is asked',
+    'refused with a task that is %s counts as accepted, and the task is polled',
     async (status) => {
       rig.stub.on('convert/file', (_seen, response) =>
         answerJson(response, 200, {
@@ -60,7 +60,7 @@ describe('a submit', () => {
     },
   );
 
-  it('that is refused with a task that was charged is converted again by nobody', async () => {
+  it('refused with a task that was charged is not repeated', async () => {
     const odd = {
       entity: { id, status: 'completed', vcredits: 2 },
       result: { output: {}, error: { code: 'INTERNAL_SERVER_ERROR', message: 'late.' } },
@@ -76,7 +76,7 @@ describe('a task', () => {
   const error = { code: 'INTERNAL_SERVER_ERROR', message: 'tries again.' };
   beforeEach(() => rig.stub.on('convert/file', (_seen, response) => answerRunning(response, id)));
 
-  it('that runs with an error in its result is waited for: only a completed task has failed', async () => {
+  it('that is running with an error in its result is polled further: only a completed task has failed', async () => {
     const running = (response: ServerResponse) =>
       answerOutput(response, { entity: { id, status: 'running' }, result: { output: {}, error } });
     rig.stub.first('task/response', running, running);
@@ -84,7 +84,7 @@ describe('a task', () => {
     expect(converted()).toBe(1);
   });
 
-  it('that is completed before its result is there is waited for', async () => {
+  it('that is completed before its result is available is polled further', async () => {
     const early = (response: ServerResponse) =>
       answerOutput(response, { entity: { id, status: 'completed' }, result: null });
     rig.stub.first('task/response', early, early);
@@ -95,14 +95,14 @@ describe('a task', () => {
   it.each([
     ['costs vCredits', { entity: { id, status: 'completed', vcredits: 3 }, result: { output: {}, error } }],
     ['is successful', { entity: { id, status: 'completed' }, result: { output: { status: 'successful' }, error } }],
-  ])('that has failed and yet %s is converted again by nobody, and may have been charged', async (_what, output) => {
+  ])('that has failed and yet %s is not converted again, and may have been charged', async (_what, output) => {
     rig.stub.on('task/response', (_seen, response) => answerOutput(response, output));
     expect(await convert({ onUnknownOutcome: 'resubmit' })).toMatchObject({ code: error.code, charge: 'maybe' });
     expect(converted()).toBe(1);
   });
 });
 
-it('a pause that is ordered with RETRY-AFTER 0 or a date of the past is as short as it gets, and ends no job', async () => {
+it('a RETRY-AFTER of 0 or of a past date causes the shortest pause, and fails no job', async () => {
   const refuse = (status: number, wait: string) => (response: ServerResponse) =>
     answerError(response, status, 'TOO_MANY_REQUESTS', { 'retry-after': wait });
   rig.stub.first('convert/file', refuse(429, '0'));
@@ -111,14 +111,14 @@ it('a pause that is ordered with RETRY-AFTER 0 or a date of the past is as short
   expect([converted(), rig.stub.count('download/url')]).toEqual([2, 2]);
 });
 
-describe('a key that nobody needs', () => {
+describe('an optional key', () => {
   const odd = { vcredits: null, type: 5, created_at: 1_790_000_000 };
 
   it.each([
     ['null', { name: null, size: null, url: null, expires_at: null }],
     ['of another kind', { name: 7, size: -1, expires_at: 1_790_000_000 }],
-  ])('is not missed when it is %s', async (_what, extras) => {
-    // Without a size, the bytes have to be of the format, to their end.
+  ])('may be %s', async (_what, extras) => {
+    // No size is announced, so the bytes must be complete for their format.
     rig.stub.output = Buffer.from('%PDF-1.7 %%EOF');
     rig.stub.on('upload/file', (_seen, response) => answerOutput(response, { connector: 'up', ...extras }));
     rig.stub.on('convert/file', (_seen, response) =>
@@ -136,12 +136,12 @@ describe('a key that nobody needs', () => {
   });
 });
 
-it('an empty id names no task: it is not known what became of the submit', async () => {
+it('an empty id names no task, so the outcome of the submit is unknown', async () => {
   rig.stub.on('convert/file', (_seen, response) => answerRunning(response, ''));
   expect(await convert({ onUnknownOutcome: 'fail' })).toMatchObject({ code: 'OUTCOME_UNKNOWN', charge: 'maybe' });
 });
 
-it('a task that failed for nothing is converted again', async () => {
+it('a task that failed without a charge is converted again', async () => {
   rig.stub.on('convert/file', (_seen, response) => answerRunning(response, id));
   rig.stub.first('task/response', (response) =>
     answerCompleted(response, id, { error: { code: 'INTERNAL_SERVER_ERROR', message: 'broken.' } }),

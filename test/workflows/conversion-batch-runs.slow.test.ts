@@ -4,25 +4,25 @@ import { rigOfEachTest } from '../support/conversion-worker';
 import { answerCompleted } from '../support/stub-service';
 import { until } from '../support/until';
 
-/** Batches over many runs of their workflow, and batches that are started again. */
+/** Batches with many workflow runs, and batches that are started again. */
 
 const rig = rigOfEachTest();
 
-/** The service finishes the conversions of these items when they are let go. */
+/** Holds the conversions of these items at the service until they are let go. */
 const holdItems = (items: readonly number[]) => rig.stub.hold(...items.map((item) => `${item}.md`));
 
-it('a batch of more items than one part of its results holds writes several', async () => {
+it('writes several result parts if the items do not fit into one', async () => {
   const run = await planRun(rig.folder, 230, { request: { window: 40 } });
   const { result } = await runBatch(rig.client, run);
   expect(result).toMatchObject({ status: 'completed', succeeded: 230, failed: 0, vcredits: 230, window: 40 });
   expect(result.requests).toBe(rig.stub.requests.length);
-  // A machine that stands still for longer than a heartbeat may take leaves a submit unknown: it is made again, and told.
+  // If the machine stalls for longer than a heartbeat timeout, a submit may be repeated; the result counts those.
   expect(rig.stub.count('convert/file')).toBe(230 + result.possiblyChargedTwice);
-  // One more for each page of the report that a slow machine has time for.
+  // A slow machine may leave time for more pages of the report, each with a part of its own.
   expect(await partsOf(run)).toEqual(expect.arrayContaining(['000001.jsonl', '000002.jsonl']));
 });
 
-describe('a batch that continues as a new run again and again', () => {
+describe('a batch that continues as new again and again', () => {
   it('loses nothing, converts nothing twice, and carries slow jobs from run to run', async () => {
     const hold = holdItems([2, 9, 31]);
     const run = await planRun(rig.folder, 60, { request: { window: 8, historyLimit: 40 } });
@@ -81,7 +81,7 @@ describe('a batch that continues as a new run again and again', () => {
   });
 });
 
-it('a batch continues as new after 2,000 events, long before the server suggests it', async () => {
+it('continues as new after 2,000 events, long before the server suggests it', async () => {
   const run = await planRun(rig.folder, 2, { request: { window: 1 } });
   const held = rig.stub.hold();
   const batch = await startRun(rig.client, run.request);
@@ -97,7 +97,7 @@ it('a batch continues as new after 2,000 events, long before the server suggests
   expect(first?.events).toBeLessThan(3_500);
 });
 
-it('reads on where its manifest has more rows than are read at a time, and tells each of them', async () => {
+it('reads manifests that need several reads, and reports every row', async () => {
   const output = { uri: 'file:///before.pdf', name: 'before.pdf', bytes: 1, sha256: 'a' };
   const done = { source: { bytes: 1, sha256: 'a' }, output };
   const open = new Set([7, 200, 201, 407]);

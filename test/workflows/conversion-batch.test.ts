@@ -10,11 +10,11 @@ import { endBatch, planRun, runBatch, sumOf, startRun } from '../support/batches
 import { quickPolicies, rigOfEachTest } from '../support/conversion-worker';
 import { until } from '../support/until';
 
-/** Batches on a real Temporal server, against a service that answers at once unless a test holds it. */
+/** Batches on a real Temporal server, with a service that answers at once unless a test holds it. */
 
 const rig = rigOfEachTest();
 
-it('converts every item of the manifest once, and tells what each cost', async () => {
+it('converts every item of the manifest once, and reports what each cost', async () => {
   const run = await planRun(rig.folder, 8, { request: { window: 3 } });
   const { result, results } = await runBatch(rig.client, run);
   expect(result).toMatchObject({ status: 'completed', succeeded: 8, failed: 0, vcredits: 8, window: 3 });
@@ -41,7 +41,7 @@ it('never has more jobs in flight than the window, which can be changed while it
   await until('the larger one is full', () => rig.stub.count('convert/file') === 5);
   expect(sumOf(await handle.state())).toBe(8);
   await expect(handle.setWindow(501)).rejects.toBeInstanceOf(InvalidRequestError);
-  // Whoever goes round the client changes nothing by a mistake.
+  // The workflow ignores an invalid window that bypasses the client.
   await rig.temporal.workflow.getHandle(run.name).signal('batchWindow', -1);
   expect(await handle.state()).toMatchObject({ inFlight: 5, waiting: 3, window: 5 });
   held.letGo();
@@ -75,18 +75,18 @@ describe('a cancelled batch', () => {
     await until('the window is full', () => rig.stub.count('convert/file') === 2);
     await handle.cancel({ inFlight });
     await until('it stops', async () => (await handle.state()).status !== 'running');
-    // Else a job could end before it hears that it is cancelled.
+    // Otherwise a job could finish before its cancellation arrives.
     if (inFlight === 'finish') held.letGo();
     const { result, results } = await endBatch(handle, run);
     expect(result).toMatchObject({ status: 'cancelled', failed: 0, ...counts });
-    // Two uploads and two submits, also of jobs that told of none.
+    // Two uploads and two submits, including those of jobs that reported none.
     expect(result.requests).toBeGreaterThanOrEqual(4);
     expect(results.filter(({ workflowId }) => workflowId !== undefined)).toHaveLength(2);
     expect(rig.stub.count('convert/file')).toBe(2);
     expect(await handle.state()).toMatchObject({ status: 'cancelled', ...counts });
   });
 
-  it('ends at once while it plans, which it is neither paused nor widened by', async () => {
+  it('ends at once while planning; pausing it then is refused', async () => {
     const desk = new BatchDesk(rig);
     await desk.put('1.md');
     rig.stub.on('convert/graph', () => undefined);
@@ -107,7 +107,7 @@ describe('a cancelled batch', () => {
   });
 });
 
-it('starts no more jobs once its runs have cost so many vCredits, and goes on with a higher limit', async () => {
+it('starts no more jobs once its runs have spent maxVcredits, and continues with a higher limit', async () => {
   const sources = path.join(rig.folder, 'spending');
   await mkdir(sources);
   for (let file = 1; file <= 6; file += 1) await writeFile(path.join(sources, `${file}.md`), `# ${file}\n`);
@@ -120,13 +120,13 @@ it('starts no more jobs once its runs have cost so many vCredits, and goes on wi
     return { status, succeeded, cancelled };
   };
   const first = await spend(2);
-  // One more than the limit may be in flight.
+  // One job over the limit may be in flight.
   expect(first.succeeded).toBeGreaterThanOrEqual(2);
   expect(first.succeeded).toBeLessThanOrEqual(3);
   expect(first).toMatchObject({ status: 'budget', cancelled: 6 - first.succeeded });
   expect(await spend(2)).toEqual({ status: 'budget', succeeded: 0, cancelled: 6 - first.succeeded });
   expect(rig.stub.conversions.size).toBe(first.succeeded);
-  // It is spent with the last file: nothing was stopped.
+  // The last file uses up the budget, so nothing was stopped.
   expect(await spend(6)).toEqual({ status: 'completed', succeeded: 6 - first.succeeded, cancelled: 0 });
   expect(rig.stub.conversions.size).toBe(6);
 });
@@ -147,7 +147,7 @@ describe('the manifest', () => {
     return error;
   }
 
-  it('that is damaged ends the batch, and the line is named', async () => {
+  it('ends the batch if it is damaged, and the message names the line', async () => {
     const run = await planRun(rig.folder, 2);
     await appendFile(path.join(run.folder, 'manifest.jsonl'), '[]\n');
     const failure = await failureOf(run);
@@ -156,13 +156,13 @@ describe('the manifest', () => {
     expect(rig.stub.requests).toEqual([]);
   });
 
-  it('that is not there ends the batch', async () => {
+  it('ends the batch if it is missing', async () => {
     const run = await planRun(rig.folder, 1);
     await rm(run.folder, { recursive: true });
     expect((await failureOf(run)).code).toBe('RUN_MISSING');
   });
 
-  it('is not made when the input is wrong', async () => {
+  it('is not created for an invalid input', async () => {
     const plan = { folder: 'file:///batch/', cwd: 'file:///', what: { sources: ['in'], to: 'pdf' } };
     const start = (input: object) =>
       rig.temporal.workflow.execute('conversionBatch', {
@@ -178,12 +178,12 @@ describe('the manifest', () => {
   });
 });
 
-it('leaves to its jobs a lower priority than single ones have, and lists them under its name', async () => {
+it('gives its jobs a lower priority than single jobs, and lists them under its name', async () => {
   const run = await planRun(rig.folder, 2);
   await runBatch(rig.client, run);
   const describe = (id: string) => rig.temporal.workflow.getHandle(id).describe();
   expect((await describe(run.jobId(1))).priority?.priorityKey).toBe(4);
-  // What the line at the rate limit goes by.
+  // The rate limiter's queue is ordered by the priority of the activities.
   const events = await rig.events(run.jobId(1));
   const activities = events.flatMap((event) => event.activityTaskScheduledEventAttributes ?? []);
   expect(activities.map(({ priority }) => priority?.priorityKey)).toEqual([4, 4, 4, 4]);
@@ -191,7 +191,7 @@ it('leaves to its jobs a lower priority than single ones have, and lists them un
   await until('both are listed', async () => (await rig.temporal.workflow.count(query)).count === 2);
 });
 
-it('a run that continues another hears what its jobs told with its first task', async () => {
+it('a run that continues another one receives the signals of its jobs with its first task', async () => {
   rig.stub.refuse = ({ path: endpoint }) => (endpoint === 'upload/file' ? 'INVALID_CREDENTIAL' : undefined);
   const policies = { onRefusedAccount: 'park', retryMaximumInterval: '1 hour' } as const;
   const job = await rig.client.start(await rig.request({ policies }));

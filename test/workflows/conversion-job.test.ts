@@ -21,7 +21,7 @@ describe('conversionJob', () => {
     return error;
   }
 
-  it('uploads, converts, polls and downloads, and tells what it spent', async () => {
+  it('uploads, converts, polls and downloads, and reports what it spent', async () => {
     const result = await rig.client.convert(await rig.request());
     expect(await readFile(path.join(rig.folder, 'out', 'report.pdf'), 'utf8')).toBe('PK result');
     expect(result).toMatchObject({
@@ -42,7 +42,7 @@ describe('conversionJob', () => {
     ]);
   });
 
-  it('asks for an async conversion with entity and result, and tells size and hash of what it uploaded', async () => {
+  it('requests an async conversion with entity and result, and returns size and hash of the uploaded file', async () => {
     const { source } = await rig.client.convert(await rig.request({ input: 'md' }));
     expect(rig.stub.requests[1]?.data).toMatchObject({
       mode: 'async',
@@ -57,7 +57,7 @@ describe('conversionJob', () => {
     });
   });
 
-  it('continues from the connector of an earlier task without an upload, and leaves the result at the service without a destination', async () => {
+  it('converts the connector of an earlier task without an upload, and without a destination leaves the result at the service', async () => {
     const source = { connector: 'c0ffee', name: 'report.md' };
     const result = await rig.client.convert({ source, output: 'pdf', policies: quickPolicies });
     expect([rig.stub.count('upload/file'), rig.stub.requests[0]?.data['connector']]).toEqual([0, 'c0ffee']);
@@ -66,7 +66,7 @@ describe('conversionJob', () => {
     expect(rig.stub.count('download/url')).toBe(0);
   });
 
-  it('fails a connector that the service does not know, since there is nothing to upload', async () => {
+  it('fails on a connector that the service does not know, since there is nothing to upload', async () => {
     rig.stub.fail('convert/file', 404, 'NO_CONNECTOR_DEPENDENT_TASK');
     expect((await failureOf({ source: { connector: 'gone' } })).code).toBe('NO_CONNECTOR_DEPENDENT_TASK');
     expect(rig.stub.count('convert/file')).toBe(1);
@@ -78,7 +78,7 @@ describe('conversionJob', () => {
     expect(existsSync(path.join(rig.folder, 'made', 'report.pdf'))).toBe(true);
   });
 
-  it('polls until the service has finished, however often it says running, and adds nothing to the history for it', async () => {
+  it('polls until the service has finished, and adds nothing to the history meanwhile', async () => {
     let polls = 0;
     rig.stub.on('task/response', ({ connector: id }, response) => {
       polls += 1;
@@ -92,7 +92,7 @@ describe('conversionJob', () => {
     expect(historyLength).toBeLessThan(35);
   });
 
-  it('takes a conversion that is completed in the answer to the submit and does not poll', async () => {
+  it('accepts a conversion that the answer to the submit reports as completed, and does not poll', async () => {
     rig.stub.on('convert/file', (_seen, response) =>
       answerJson(response, 200, {
         entity: { id: 'task-1', status: 'completed', vcredits: 3 },
@@ -130,7 +130,7 @@ describe('conversionJob', () => {
     expect(rig.stub.count('upload/file')).toBe(2);
   });
 
-  it('downloads again when the bytes break off, and leaves nothing but the whole file', async () => {
+  it('downloads again after a broken transfer, and leaves only the complete file', async () => {
     const { output } = rig.stub;
     rig.stub.first('download/url/get', (response) => {
       response.writeHead(200, { 'content-length': output.length });
@@ -143,13 +143,13 @@ describe('conversionJob', () => {
   });
 
   describe('when the outcome of the submit is unknown', () => {
-    it('submits again under the policy resubmit and says so', async () => {
+    it('submits again under policy resubmit, and says so', async () => {
       rig.stub.first('convert/file', cut);
       expect((await rig.client.convert(await rig.request())).possiblyChargedTwice).toBe(true);
       expect(rig.stub.count('convert/file')).toBe(2);
     });
 
-    it('submits nothing again under the policy fail, and says how to continue', async () => {
+    it('does not submit again under policy fail, and says how to continue', async () => {
       rig.stub.on('convert/file', (_seen, response) => cut(response));
       const error = await failureOf({ policies: { onUnknownOutcome: 'fail' } });
       expect(error.code).toBe('OUTCOME_UNKNOWN');
@@ -166,21 +166,21 @@ describe('conversionJob', () => {
     });
   });
 
-  it('fails with the app named when the credits deadline passes', async () => {
+  it('fails and names the app when the credits deadline passes', async () => {
     rig.stub.fail('convert/file', 403, 'INSUFFICIENT_VCREDITS');
     const error = await failureOf({ policies: { parkedDeadline: 300 } });
     expect(error.code).toBe('INSUFFICIENT_VCREDITS');
     expect(error.message).toContain('app stub');
   });
 
-  it('fails when the conversion deadline passes, and names the task', async () => {
+  it('fails and names the task when the conversion deadline passes', async () => {
     rig.stub.hold();
     const error = await failureOf({ policies: { conversionDeadline: 300 } });
     expect(error.code).toBe('CONVERSION_DEADLINE');
     expect(error.details?.taskId).toBeDefined();
   });
 
-  it('stops waiting when it is cancelled, and notes in its memo that the task continues at the service, and what it costs', async () => {
+  it('stops waiting when it is cancelled, and notes in its memo that the task goes on at the service, and whether it is charged', async () => {
     rig.stub.hold();
     const handle = await rig.client.start(await rig.request());
     await until('the job waits', async () => (await handle.state()).phase === 'converting');

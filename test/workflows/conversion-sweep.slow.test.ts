@@ -13,7 +13,7 @@ const { rig, schedules, schedule, put, sweepsOf, sweep } = sweepsOfEachTest();
 const outputs = async () => (await readdir(path.join(rig.folder, 'out'), { recursive: true })).sort();
 
 describe('a sweep', () => {
-  it('converts what is new or changed by content, and nothing else', async () => {
+  it('converts what is new or has changed content, and nothing else', async () => {
     await put('a.md', '# A\n');
     await put('deep/b.md', '# B\n');
     await put('draft.md', '# Draft\n');
@@ -35,7 +35,7 @@ describe('a sweep', () => {
     expect(await rig.client.getBatch(name).result()).toMatchObject({ succeeded: 2, skipped: 1 });
   });
 
-  it('leaves out a file that is being written, and takes it next time', async () => {
+  it('leaves out a file that is still being written, and takes it next time', async () => {
     await put('whole.md', '# Whole\n');
     const written = await put('growing.md', '# Growing\n');
     const writer = { isOpen: true };
@@ -45,7 +45,7 @@ describe('a sweep', () => {
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
     })();
-    // Long enough for a writer on a busy machine to come to its next line.
+    // Long enough for the writer to write its next line on a busy machine.
     const name = await schedule({ settledForMs: 3_000 });
     await utimes(path.join(rig.folder, 'in', 'whole.md'), new Date('2026-01-01'), new Date('2026-01-01'));
     expect(await sweep(name)).toMatchObject({ ...counts, succeeded: 1, planned: { unsettled: 1 } });
@@ -57,7 +57,7 @@ describe('a sweep', () => {
     expect(await outputs()).toEqual(['growing.pdf', 'whole.pdf']);
   });
 
-  it('ends at once in an empty folder, and fails with a clear code when there is none', async () => {
+  it('ends at once in an empty folder, and fails with a clear code when the folder is missing', async () => {
     const name = await schedule();
     expect(await sweep(name)).toMatchObject({ status: 'completed', ...counts });
     await rm(path.join(rig.folder, 'in'), { recursive: true });
@@ -77,7 +77,7 @@ describe('a sweep', () => {
     expect(await schedules().lastSweep(name)).toMatchObject({ lastResult: { status: 'completed' } });
   });
 
-  it("converts what is clear beside files that are in each other's way, and fails those in every sweep", async () => {
+  it('converts the other files beside those that conflict, and fails the conflicting ones in every sweep', async () => {
     for (const name of ['one.md', 'one.txt', 'two.md', '.md']) await put(name, `# ${name}\n`);
     await symlink('nowhere', path.join(rig.folder, 'in', 'lost.md'));
     const name = await schedule();
@@ -105,7 +105,7 @@ describe('a sweep', () => {
     });
   });
 
-  it('does nothing while the batch runs by hand, and leaves no run behind', async () => {
+  it('does nothing while the batch is run by hand, and leaves no run behind', async () => {
     await put('a.md', '# A\n');
     const name = await schedule();
     const hold = rig.stub.hold();
@@ -117,7 +117,7 @@ describe('a sweep', () => {
     expect(await sweep(name)).toMatchObject({ succeeded: 1 });
   });
 
-  it('never pays again for files that have not changed, whatever becomes of their results and of the tasks at the service', async () => {
+  it('never pays again for unchanged files, even if their results and the tasks at the service are gone', async () => {
     for (const file of ['a.md', 'b.md']) await put(file, `# ${file}\n`);
     const name = await schedule();
     expect(await sweep(name)).toMatchObject({ ...counts, succeeded: 2 });
@@ -135,7 +135,7 @@ describe('a sweep', () => {
   });
 });
 
-describe('a file that cannot be converted', () => {
+describe("a file that can't be converted", () => {
   const uploads = (file: string) =>
     rig.stub.requests.filter(({ path, body }) => path === 'upload/file' && body.includes(`"${file}"`)).length;
 
@@ -151,7 +151,7 @@ describe('a file that cannot be converted', () => {
     await put('good.md', '# Good');
     const name = await schedule();
     expect(await sweep(name)).toMatchObject({ ...counts, succeeded: 1, failed: 1 });
-    // The service may have been short of something: one refusal is not believed, nor are two.
+    // A refusal may be temporary, so it takes three of them to give up on a file.
     for (let again = 2; again <= 3; again += 1)
       expect(await sweep(name)).toMatchObject({ ...counts, failed: 1, skipped: 1 });
     for (let again = 4; again <= 24; again += 1) {
@@ -170,7 +170,7 @@ describe('a file that cannot be converted', () => {
     expect(uploads('bad.md')).toBe(4);
   });
 
-  it('is looked at once when it asks for a password, and again when it has changed', async () => {
+  it('is inspected once if it is password-protected, and again when it has changed', async () => {
     const name = await schedule();
     const locked = { ...counts, failed: 1, failures: { SOURCE_PROTECTED: 1 } };
     for (const refused of [undefined, 1, undefined]) {
@@ -182,7 +182,7 @@ describe('a file that cannot be converted', () => {
     expect(uploads('bad.md')).toBe(0);
   });
 
-  it('is never uploaded when the service says beforehand that it does not convert it, and tells why', async () => {
+  it("is never uploaded if the service says beforehand that it can't convert it, and the warning says why", async () => {
     rig.stub.on('convert/graph', (_seen, response) => answerOutput(response, { is_match: false }));
     const { planned, ...swept } = await sweep(await schedule({ unconvertible: 'skip' }));
     expect(swept).toMatchObject({ ...counts, skipped: 1, unconvertible: 1 });
@@ -195,7 +195,7 @@ describe('a file that cannot be converted', () => {
   });
 });
 
-it('sweeps under policy fail charge once for a file however often its answer is cut, and say what a person has to type', async () => {
+it('sweeps under policy fail charge a file once however often its answer is lost, and name the command for a person', async () => {
   await put('a.md', '# A\n');
   await put('b.md', '# B\n');
   rig.stub.loseSubmits();
@@ -243,10 +243,9 @@ describe('sweeps under policy resubmit', () => {
   });
 });
 
-/** What the workflow tells in the UI. */
+/** The current details of the newest sweep, as the UI shows them. */
 const detailsOfNewest = async (name: string): Promise<string> =>
   rig.details((await sweepsOf(name)).at(-1)?.workflowId ?? '');
 
-/** The folders of a batch's runs. */
 const runsOf = async (name: string): Promise<string[]> =>
   (await readdir(path.join(rig.folder, 'batches', name))).filter((each) => each.startsWith('run-')).sort();

@@ -15,7 +15,7 @@ const funded = 2;
 
 const rig = rigOfEachTest({ app: 'short-of-credits' });
 
-/** A service whose app has vCredits for so many conversions. */
+/** Simulates an app with vCredits for this many conversions. */
 function fund(balance: number) {
   const account = { balance, charged: 0 };
   rig.stub.on('convert/file', (_seen, response) => {
@@ -30,7 +30,7 @@ function fund(balance: number) {
   return account;
 }
 
-/** A service that leaves its first requests to an endpoint without an answer, until a test refuses them. */
+/** Leaves the first requests to an endpoint unanswered until a test refuses them. */
 function hold(endpoint: 'upload/file' | 'convert/file', count: number) {
   const held: ServerResponse[] = [];
   let asked = 0;
@@ -61,7 +61,7 @@ async function start(count: number) {
         source,
         output: 'pdf',
         destination: path.join(rig.folder, `${(started += 1)}.pdf`),
-        // No parked job asks by itself within a test.
+        // So long that no parked job probes on its own within a test.
         policies: { ...quickPolicies, retryMaximumInterval: '1 minute' },
       }),
     ),
@@ -73,7 +73,7 @@ async function parked(): Promise<number> {
   return (await rig.temporal.workflow.count(query)).count;
 }
 
-it('as many jobs are converted as there are vCredits for; the others park, learn from one, and continue at one command', async () => {
+it('converts as many jobs as there are vCredits for; later ones park without a request, and one command resumes all', async () => {
   const account = fund(funded);
   const handles = await start(funded + 2);
   await until('two are parked', async () => (await parked()) === 2);
@@ -81,12 +81,12 @@ it('as many jobs are converted as there are vCredits for; the others park, learn
   const asked = rig.stub.count('convert/file');
   handles.push(...(await start(jobs - handles.length)));
   await until('the others are parked', async () => (await parked()) === jobs - funded);
-  // They took the first ones' word for it.
+  // They relied on the refusals of the first jobs.
   expect(rig.stub.count('convert/file')).toBe(asked);
 
   account.balance = jobs;
   const restored = await tellReady(rig.temporal, { app: 'short-of-credits' });
-  // Unlisted jobs of other tests may run at the same time.
+  // Jobs of other tests that are not listed yet may be signalled too.
   expect(restored.signalled).toBeGreaterThanOrEqual(jobs - funded);
   const results = await Promise.all(handles.map((handle) => handle.result()));
   expect(results.map(({ status }) => status)).toEqual(Array.from({ length: jobs }, () => 'succeeded'));
@@ -94,7 +94,7 @@ it('as many jobs are converted as there are vCredits for; the others park, learn
   expect(account.charged).toBe(jobs);
 });
 
-it('jobs that are told by one command are told the same word, so that one refusal stands for all of them', async () => {
+it('one command sends all jobs the same timestamp, so that one refusal counts for all of them', async () => {
   const account = fund(0);
   const handles = await start(3);
   await until('they are parked', async () => (await parked()) === 3);
@@ -106,7 +106,7 @@ it('jobs that are told by one command are told the same word, so that one refusa
   await Promise.all(handles.map((handle) => handle.result()));
 });
 
-/** When it was said that there are vCredits, as each submit of a parked job knows it. */
+/** The times at which vCredits were announced, as passed to each submit of a parked job. */
 async function wordsOf(handles: readonly ConversionHandle[]): Promise<number[]> {
   const histories = await Promise.all(handles.map(({ workflowId }) => rig.events(workflowId)));
   return histories.flat().flatMap(({ activityTaskScheduledEventAttributes: scheduled }) => {
@@ -117,7 +117,7 @@ async function wordsOf(handles: readonly ConversionHandle[]): Promise<number[]> 
   });
 }
 
-it('a job that is told again and again parks again while there are none, and adds little to the history', async () => {
+it('a job that is resumed in vain parks again, and continues when there are vCredits', async () => {
   const account = fund(0);
   const handle = await startOne();
   await until('it is parked', async () => (await parked()) === 1);
@@ -132,7 +132,7 @@ it('a job that is told again and again parks again while there are none, and add
   expect(account.charged).toBe(1);
 });
 
-it('whose uploads expire while they wait, all continue at word that there are credits, as often as word came before', async () => {
+it('jobs whose uploads expire while they wait all continue once there are vCredits, despite earlier false announcements', async () => {
   const account = fund(0);
   const uploads = new Set<string>();
   rig.stub.on('upload/file', (_seen, response) => {
@@ -158,7 +158,7 @@ it('whose uploads expire while they wait, all continue at word that there are cr
     const uploaded = rig.stub.count('upload/file');
     uploads.clear();
     await tellReady(rig.temporal, { app: 'short-of-credits' });
-    // One asks for all, and finds that there are none.
+    // One job probes for all, and is refused.
     await until('one has uploaded again', () => rig.stub.count('upload/file') > uploaded);
     await until('all are parked again', areParked);
   }
@@ -171,7 +171,7 @@ it('whose uploads expire while they wait, all continue at word that there are cr
   expect(rig.stub.count('upload/file') - uploadsBefore).toBeLessThanOrEqual(6);
 });
 
-describe('word that credits were restored, while a request is under way that is still refused', () => {
+describe('an announcement of vCredits during a request that is still refused', () => {
   it('makes a parked job ask again at once', async () => {
     const { service, job } = await startParkedThatAsks();
     await job.appReady();
@@ -182,7 +182,7 @@ describe('word that credits were restored, while a request is under way that is 
   });
 
   it.each(['upload/file', 'convert/file'] as const)(
-    'makes a job ask again at once that was not parked: %s',
+    'makes a job that was not parked ask again at once: %s',
     async (endpoint) => {
       const service = hold(endpoint, 1);
       const job = await startOne();
@@ -211,7 +211,7 @@ async function startOne(): Promise<ConversionHandle> {
   return job;
 }
 
-/** A parked job whose second request is under way, and unanswered. */
+/** A parked job whose second request is in flight. */
 async function startParkedThatAsks() {
   const service = hold('convert/file', 2);
   const job = await startOne();
@@ -224,7 +224,7 @@ async function startParkedThatAsks() {
   return { service, job };
 }
 
-/** From its first regular heartbeat on a worker's SDK hears of a cancellation later than the activity does. */
+/** From its first regular heartbeat on, a worker's SDK hears of a cancellation later than the activity does. */
 async function untilBeaten(job: ConversionHandle): Promise<void> {
   await until('it has had a regular heartbeat', async () => {
     const [activity] = (await job.describe()).raw.pendingActivities ?? [];
@@ -233,7 +233,6 @@ async function untilBeaten(job: ConversionHandle): Promise<void> {
   });
 }
 
-/** How often the job's activities were asked to end. */
 async function cancelRequests(job: ConversionHandle): Promise<number> {
   return (await rig.events(job.workflowId)).filter((event) => event.activityTaskCancelRequestedEventAttributes).length;
 }

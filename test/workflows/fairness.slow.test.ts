@@ -9,9 +9,9 @@ import { answerError, startStubService, stubAppId, stubToken, type StubService }
 import { testTemporalAddress } from '../support/temporal';
 import { until } from '../support/until';
 
-/** One app's many jobs wait for its rate limit; another app has few. */
+/** Many jobs of one app wait for its rate limit while another app has few jobs. */
 
-/** FILECONV_TEST_ITEMS=5000 is the long form. */
+/** FILECONV_TEST_ITEMS=5000 runs the long form. */
 const waiting = Number(process.env['FILECONV_TEST_ITEMS'] ?? 600);
 const few = 10;
 const limit = 20;
@@ -23,7 +23,7 @@ afterEach(async () => {
 });
 const rig = rigOfEachTest({ worker: false });
 
-/** A service that allows so many uploads in each window. */
+/** A service that allows this many uploads in each window. */
 async function startLimitedStub(): Promise<StubService> {
   const stub = await startStubService();
   closing.push(() => stub.close());
@@ -40,7 +40,7 @@ async function startLimitedStub(): Promise<StubService> {
 }
 
 it.each([1, 4])(
-  'with %i workers ten jobs of a second app are through while some of the hundreds before them have not begun',
+  'with %i workers, ten jobs of a second app finish while some of the hundreds before them have not begun',
   async (workers) => {
     const { temporal, taskQueue, folder } = rig;
     const source = await rig.source('a.md');

@@ -10,11 +10,11 @@ import { endBatch, planRun, startRun } from '../support/batches';
 import { quickPolicies, rigOfEachTest } from '../support/conversion-worker';
 import { until } from '../support/until';
 
-/** A destination without room: nothing is paid for in vain, and everything continues by itself once there is room. */
+/** A full destination: nothing is paid for in vain, and everything continues automatically once there is room. */
 
 const megabyte = 1024 ** 2;
 
-/** The room of each folder, whatever is in it; that of the machine, where there is none here. */
+/** Simulated size of a folder in bytes; folders without an entry use the real free space. */
 const budgets = new Map<string, number>();
 
 const files = createLocalFiles({
@@ -38,7 +38,7 @@ async function makeOut(bytes: number): Promise<string> {
 }
 
 describe('a job', () => {
-  it('submits nothing as long as there is evidently no room for the result, says so, and continues by itself', async () => {
+  it('does not submit while there is clearly no room for the result, says so, and continues on its own', async () => {
     const out = await makeOut(100);
     const source = await rig.source('report.md', Buffer.alloc(200, 'x'));
     const job = await rig.client.start({ source, output: 'pdf', destination: `${out}/`, policies: quickPolicies });
@@ -61,7 +61,7 @@ describe('a job', () => {
     expect(await rig.details(job.workflowId)).not.toContain('No room');
   });
 
-  it('whose result finds no room waits for it in one activity, and fetches it once there is some', async () => {
+  it('whose result does not fit waits in one activity, and downloads it once there is room', async () => {
     rig.stub.output = Buffer.alloc(500, 'PK');
     const out = await makeOut(100);
     const source = await rig.source('report.md', 'small');
@@ -72,7 +72,7 @@ describe('a job', () => {
     });
     expect(await job.state()).toMatchObject({ phase: 'parked', parkedFor: 'room' });
     expect(await begunDownloads(out)).toEqual([]);
-    // What did not fit is not asked for again as long as it cannot fit.
+    // A result that does not fit is not requested again before it can fit.
     expect(rig.stub.count('download/url')).toBe(1);
     budgets.set(out, 1_000);
     expect(await job.result()).toMatchObject({ status: 'succeeded', output: { bytes: 500 }, requests: 7 });
@@ -89,27 +89,24 @@ describe('a job', () => {
   it.each([
     ['before the submit', 200, 10, 0],
     ['after the conversion', 10, 200, 1],
-  ])(
-    'fails at the deadline of parked jobs when there is no room until then: %s',
-    async (_title, source, result, submits) => {
-      rig.stub.output = Buffer.alloc(result, 'PK');
-      const out = await makeOut(100);
-      const request = { source: await rig.source('report.md', Buffer.alloc(source, 'x')), output: 'pdf' };
-      const policies = { ...quickPolicies, submitTimeout: '1 second', parkedDeadline: '2 seconds' };
-      const error: unknown = await rig.client
-        .convert({ ...request, destination: `${out}/`, policies })
-        .catch((reason: unknown) => reason);
-      if (!(error instanceof ConversionFailedError)) throw new Error('it did not fail', { cause: error });
-      expect(error.code).toBe('DESTINATION_FULL');
-      expect(error.message).toContain('Make room');
-      expect(error.details).toMatchObject({ charge: submits === 0 ? 'no' : 'yes' });
-      expect(rig.stub.count('convert/file')).toBe(submits);
-    },
-  );
+  ])('fails at the deadline of parked jobs if there is still no room: %s', async (_title, source, result, submits) => {
+    rig.stub.output = Buffer.alloc(result, 'PK');
+    const out = await makeOut(100);
+    const request = { source: await rig.source('report.md', Buffer.alloc(source, 'x')), output: 'pdf' };
+    const policies = { ...quickPolicies, submitTimeout: '1 second', parkedDeadline: '2 seconds' };
+    const error: unknown = await rig.client
+      .convert({ ...request, destination: `${out}/`, policies })
+      .catch((reason: unknown) => reason);
+    if (!(error instanceof ConversionFailedError)) throw new Error('it did not fail', { cause: error });
+    expect(error.code).toBe('DESTINATION_FULL');
+    expect(error.message).toContain('Make room');
+    expect(error.details).toMatchObject({ charge: submits === 0 ? 'no' : 'yes' });
+    expect(rig.stub.count('convert/file')).toBe(submits);
+  });
 });
 
 describe('a batch', () => {
-  it('starts no more jobs as long as one in flight waits for a person, says why, and continues by itself over its runs', async () => {
+  it('starts no more jobs while one in flight waits for a person, says why, and then continues on its own across its runs', async () => {
     const held = rig.stub.hold();
     const run = await planRun(rig.folder, 9, { request: { window: 3, historyLimit: 30 } });
     const handle = await startRun(rig.client, run.request);
@@ -138,9 +135,9 @@ describe('a batch', () => {
     expect(result.needsAttention).toBeUndefined();
   });
 
-  it('of 40 files of a megabyte with room for 9 pays for few more than fit, and has them all when there is room', async () => {
+  it('of 40 files of 1 MB with room for 9 pays for few more than fit, and delivers all once there is room', async () => {
     const window = 4;
-    // A user who may not mount one has a folder of which this store says so.
+    // A user without the right to mount gets a folder whose limit the store simulates.
     const mounted = await mountMemory('size=9m');
     const out = mounted ?? (await makeOut(9 * megabyte));
     rig.stub.output = Buffer.alloc(megabyte, 'PK');
@@ -149,8 +146,8 @@ describe('a batch', () => {
       change: (row) => ({ ...row, destination: pathToFileURL(path.join(out, `${row.item}.pdf`)).href }),
     });
     const handle = await startRun(rig.client, run.request);
-    // One that still finds room when the first is told to wait is not followed by another. Downloads at once may take the
-    // last megabyte from each other: then all wait with 8, and the first to look again has it.
+    // Once the first job has to wait, no new one starts. Concurrent downloads may take the last megabyte from each other: then all wait
+    // with 8 delivered, and the first to look again gets it.
     await until('all in flight wait, and nothing more fits', async () => {
       const { inFlight, succeeded, needsAttention } = await handle.state();
       return inFlight > 0 && needsAttention?.jobs === inFlight && succeeded >= 9;

@@ -20,7 +20,7 @@ const updateSchema = z.looseObject({
   }),
 });
 
-/** A committed history, as the Temporal UI and its command line write them. */
+/** A committed history, in the format of the Temporal UI and CLI. */
 export type RecordedHistory = z.infer<typeof historySchema>;
 
 export const listHistories = (): string[] =>
@@ -35,7 +35,7 @@ export const readHistory = (name: string): RecordedHistory => historySchema.pars
 export const workflowIdOf = ({ events }: RecordedHistory): string =>
   startedSchema.parse(events[0]).workflowExecutionStartedEventAttributes.workflowId;
 
-/** What the workflow did and was told, in order and in words: activities, `child`, `timer`, `cancel` (of an activity), signals and Updates, and its end. */
+/** The steps of the workflow in order, as words: activities, `child`, `timer`, `cancel` (of an activity), signals, Updates and the end. */
 export const stepsOf = ({ events }: RecordedHistory): string => events.flatMap(stepOf).join(' ');
 
 function stepOf(event: RecordedHistory['events'][number]): string[] {
@@ -67,7 +67,7 @@ function stepOf(event: RecordedHistory['events'][number]): string[] {
 
 const payloadSchema = z.looseObject({ metadata: z.record(z.string(), z.string()), data: z.string() });
 
-/** Every text of a history, those in payloads included. */
+/** All strings of a history, including those in payloads. */
 export function textsOf(value: unknown): string[] {
   if (typeof value === 'string') return [value];
   if (typeof value !== 'object' || value === null) return [];

@@ -10,7 +10,7 @@ const { rig, schedule, put, sweep } = sweepsOfEachTest({ stores: { memory: new M
 const place = (...names: string[]) => path.join(rig.folder, ...names);
 const moving = (change: Parameters<typeof schedule>[0] = {}) =>
   schedule({ recursive: true, moveDoneTo: place('done'), moveFailedTo: place('failed'), ...change });
-/** The files of the three folders. */
+/** The files in each of the three folders. */
 async function where() {
   const filesBelow = async (folder: string) => {
     const found = await readdir(place(folder), { recursive: true, withFileTypes: true }).catch(() => []);
@@ -28,7 +28,7 @@ beforeEach(() => {
 });
 
 describe('a hot folder', () => {
-  it('is empty behind a sweep: what is converted is done, and what has failed lies beside its reason', async () => {
+  it('is empty after a sweep: converted files are in done, and failed files are in failed with the reason beside them', async () => {
     await put('a.md', '# A');
     await put('deep/b.md', '# B');
     await put('deep/bad.md', 'damaged');
@@ -53,7 +53,7 @@ describe('a hot folder', () => {
     expect(rig.stub.conversions.size).toBe(2);
   });
 
-  it('takes the same file again, pays nothing for it, and replaces nothing that is done', async () => {
+  it('takes the same file again without paying for it, and replaces nothing in done', async () => {
     await put('a.md', '# A');
     const name = await moving();
     await sweep(name);
@@ -65,14 +65,14 @@ describe('a hot folder', () => {
     expect(await where()).toEqual({ in: [], done: ['a (1).md', 'a (2).md', 'a.md'], failed: [] });
     expect(await readFile(place('done', 'a (2).md'), 'utf8')).toBe('# Another');
     expect(rig.stub.conversions.size).toBe(2);
-    // What is not there any more would not be found in `out` either.
+    // The source of a missing result is not moved: nobody would find its result in `out`.
     await put('a.md', '# Another');
     await rm(place('out'), { recursive: true });
     expect(await sweep(name)).toMatchObject({ ...counts, skipped: 1, missing: 1 });
     expect((await where()).in).toEqual(['a.md']);
   });
 
-  it('keeps a file that was replaced while it was converted, and takes it next time', async () => {
+  it('keeps a file that was replaced during its conversion, and takes it next time', async () => {
     await put('a.md', '# A');
     await put('bad.md', 'damaged');
     const name = await moving();
@@ -91,7 +91,7 @@ describe('a hot folder', () => {
     expect(await readFile(place('done', 'a.md'), 'utf8')).toBe('# New a.md');
   });
 
-  it('keeps what may have been charged, until a person decides', async () => {
+  it('keeps a file that may have been charged until a person decides', async () => {
     await put('a.md', '# A');
     rig.stub.loseSubmits();
     const name = await moving({ policies: { ...quickPolicies, onUnknownOutcome: 'fail' } });
@@ -101,7 +101,7 @@ describe('a hot folder', () => {
     }
   });
 
-  it('replaces no result of a source that is done by that of another one', async () => {
+  it('does not replace the result of a finished source with that of another one', async () => {
     await put('a.md', '# A');
     const name = await moving();
     await sweep(name);
@@ -110,14 +110,14 @@ describe('a hot folder', () => {
     expect(await where()).toEqual({ in: [], done: ['a.md'], failed: ['a.txt', 'a.txt.reason.txt'] });
     expect(await readFile(place('failed', 'a.txt.reason.txt'), 'utf8')).toContain('which is the result of a.md.');
     expect(rig.stub.conversions.size).toBe(1);
-    // Somebody has fetched it.
+    // As if somebody had fetched the result.
     await rm(place('out'), { recursive: true });
     await rename(place('failed', 'a.txt'), place('in', 'a.txt'));
     expect(await sweep(name)).toMatchObject({ ...counts, succeeded: 1 });
     expect((await where()).done).toEqual(['a.md', 'a.txt']);
   });
 
-  it('converts nothing twice whose new place lies in it by another name', async () => {
+  it('converts nothing twice if the done folder lies inside it under another name', async () => {
     await symlink('in', place('link'));
     await put('a.md', '# A');
     const name = await moving({ from: place('link'), moveDoneTo: place('in', 'done') });
@@ -126,7 +126,7 @@ describe('a hot folder', () => {
     expect([(await where()).in, rig.stub.conversions.size]).toEqual([['done/a.md'], 1]);
   });
 
-  it('may be one for failures alone, and its folders may lie in it', async () => {
+  it('may move failures only, and may contain its own target folders', async () => {
     await put('a.md', '# A');
     await put('bad.md', 'damaged');
     const name = await schedule({ recursive: true, moveFailedTo: place('in', 'failed') });
@@ -136,7 +136,7 @@ describe('a hot folder', () => {
   });
 });
 
-it('a file whose folder may not be written stays, is told, and is moved by the next sweep', async () => {
+it("a file that can't be moved stays, is reported, and is moved by the next sweep", async () => {
   await put('a.md', '# A');
   await writeFile(place('done'), 'in the way');
   const name = await moving();
@@ -148,7 +148,7 @@ it('a file whose folder may not be written stays, is told, and is moved by the n
   expect([await where(), rig.stub.conversions.size]).toEqual([{ in: [], done: ['a.md'], failed: [] }, 1]);
 });
 
-it('a sweep whose store moves no files fails before it converts any, and says what to do', async () => {
+it("a sweep fails before it converts anything if its store can't move files, and says what to do", async () => {
   const at = (folder: string) => `memory:///${folder}/`;
   const name = await schedule({ from: at('in'), out: at('out'), batchFolder: at('runs'), moveDoneTo: at('done') });
   const problem = expect.stringMatching(

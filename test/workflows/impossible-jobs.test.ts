@@ -3,7 +3,7 @@ import { ConversionFailedError } from '../../src/client/conversion-handle';
 import type { ConversionRequest } from '../../src/client/job-request';
 import { quickPolicies, rigOfAllTests } from '../support/conversion-worker';
 
-describe('a job that nobody could do', () => {
+describe('an impossible job', () => {
   const rig = rigOfAllTests();
 
   async function failureOf(overrides: Partial<ConversionRequest>): Promise<ConversionFailedError> {
@@ -21,10 +21,10 @@ describe('a job that nobody could do', () => {
     expect(rig.stub.requests).toHaveLength(0);
   });
 
-  it('waits until its deadline for a worker that has its app profile, and names those that this one has', async () => {
+  it('waits until its deadline for a worker that has its app profile, and names the profiles of this worker', async () => {
     const error = await failureOf({
       app: 'elsewhere',
-      // One attempt at once, one just before the deadline, and none under way when it passes.
+      // One attempt at once, one just before the deadline, and none in flight when it passes.
       policies: { ...quickPolicies, uploadDeadline: 4_000, retryInitialInterval: 90_000, retryMaximumInterval: 90_000 },
     });
     expect(error.code).toBe('UPLOAD_DEADLINE');

@@ -1,7 +1,7 @@
 import type { BatchItemResult } from '../../src/batch/model/state';
 import { InlineResults } from '../../src/workflows/batch/inline-items';
 
-it('keeps so little of 500 results that a run can hand them to the next, and says what it left out', () => {
+it('shortens 500 results until they fit into the input of the next run, and says what it left out', () => {
   const results = new InlineResults([]);
   const uri = `file:///${'o'.repeat(1_000)}.pdf`;
   const warnings = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`FONT_${index}`, '字'.repeat(100)]));

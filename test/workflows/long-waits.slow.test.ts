@@ -2,7 +2,7 @@ import type { ConversionHandle } from '../../src/client/conversion-handle';
 import { answerCompleted, answerError, answerNotYet, answerRunning } from '../support/stub-service';
 import { startSkippingRig, type SkippingRig } from '../support/time-skipping';
 
-/** Waits of hours and days, on the server that skips them: the activities are really tried, and only the time between is left out. */
+/** Waits of hours and days on the time-skipping server: activities really run, only the time between them is skipped. */
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
@@ -12,7 +12,7 @@ let rig: SkippingRig;
 beforeEach(async () => (rig = await startSkippingRig()));
 afterEach(() => rig.close());
 
-/** A service without vCredits until it has refused so often; answers how often it has. */
+/** Simulates a service without vCredits for this many requests. Returns the number of refusals so far. */
 function refuseUntil(refusals: number): () => number {
   let refused = 0;
   rig.stub.on('convert/file', (_seen, response) => {
@@ -29,7 +29,7 @@ function refuseUntil(refusals: number): () => number {
 const eventsOf = async ({ workflowId }: ConversionHandle): Promise<number> =>
   (await rig.environment.client.workflow.getHandle(workflowId).fetchHistory()).events?.length ?? 0;
 
-it('a job that is told "not yet" 1,000 times over half a day and more has fewer than 100 events in its history', async () => {
+it('a job that polls 1,000 times over more than half a day has fewer than 100 events in its history', async () => {
   let polls = 0;
   rig.stub.on('task/response', ({ connector: id }, response) => {
     polls += 1;
@@ -39,7 +39,7 @@ it('a job that is told "not yet" 1,000 times over half a day and more has fewer 
   const handle = await rig.client.start({
     source: await rig.source('report.md'),
     output: 'pdf',
-    // The first waits stay inside the activity otherwise, where nothing is skipped.
+    // Otherwise the first waits happen inside the activity, where no time is skipped.
     policies: { firstCheckAfter: '10 seconds' },
   });
   const result = await handle.result();
@@ -49,14 +49,14 @@ it('a job that is told "not yet" 1,000 times over half a day and more has fewer 
   expect(await eventsOf(handle)).toBeLessThan(100);
 });
 
-it('a job takes up what the last one left also on a server without lists', async () => {
+it('a job continues from what the last one left even on a server without visibility lists', async () => {
   const source = await rig.source('report.md');
   const request = { source, output: 'pdf', destination: `${source}.pdf` };
   const first = await rig.client.convert(request);
   expect(await rig.client.convert(request)).toMatchObject({ recalled: true, taskId: first.taskId });
 });
 
-it('a job that asks 500 times for vCredits has fewer than 100 events in its history, and converts when there are some', async () => {
+it('a job that is refused 500 times for vCredits has fewer than 100 events in its history, and converts once there are some', async () => {
   const refused = refuseUntil(500);
   const handle = await rig.client.start({
     source: await rig.source('report.md'),
@@ -66,13 +66,13 @@ it('a job that asks 500 times for vCredits has fewer than 100 events in its hist
   const result = await handle.result();
   expect(result).toMatchObject({ status: 'succeeded', taskId: 'task', possiblyChargedTwice: false });
   expect(refused()).toBe(500);
-  // An hour between two questions at most, and not much less.
+  // At most an hour between two probes, and not much less.
   expect(result.phaseMs.parked).toBeGreaterThan(18 * dayMs);
   expect(result.phaseMs.parked).toBeLessThan(24 * dayMs);
   expect(await eventsOf(handle)).toBeLessThan(100);
 });
 
-it('a job without vCredits for a week fails clearly, names the app, and has asked until the end', async () => {
+it('a job without vCredits for a week fails with a clear message, names the app, and has probed until the end', async () => {
   const refused = refuseUntil(Infinity);
   const handle = await rig.client.start({ source: await rig.source('report.md'), output: 'pdf' });
   await expect(handle.result()).rejects.toMatchObject({
@@ -85,13 +85,13 @@ it('a job without vCredits for a week fails clearly, names the app, and has aske
   const lastedMs = (closeTime?.getTime() ?? 0) - startTime.getTime();
   expect(lastedMs).toBeGreaterThanOrEqual(7 * dayMs);
   expect(lastedMs).toBeLessThan(7 * dayMs + hourMs);
-  // Hourly, after a start that is quicker.
+  // Hourly, after more frequent probes at the start.
   expect(refused()).toBeGreaterThan(7 * 24 * 0.9);
   expect(refused()).toBeLessThan(7 * 24 * 1.2);
   expect(await eventsOf(handle)).toBeLessThan(100);
 });
 
-it('a job whose account is refused for an hour asks at most ten times, and converts when it is accepted again', async () => {
+it('a job whose account is refused for an hour probes at most ten times, and converts once it is accepted again', async () => {
   const startedAt = await rig.environment.currentTimeMs();
   let inFirstHour = 0;
   rig.stub.refuse = () => {

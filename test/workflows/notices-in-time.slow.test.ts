@@ -9,7 +9,7 @@ import { installQuietRuntime } from '../support/conversion-worker';
 import { noticeSecret } from '../support/listener';
 import { obtainTestServer } from '../support/test-server';
 
-/** Words that take minutes and hours, on a server that skips time. */
+/** Notices that take minutes and hours, on a time-skipping server. */
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -22,10 +22,10 @@ const parkedApp: AppNotice = {
 let environment: TestWorkflowEnvironment;
 let worker: Worker;
 let running: Promise<void>;
-/** What the worker does with a notice. */
+/** The worker's `sendNotice` activity, as set by each test. */
 let tell: (notice: Notice) => Promise<void>;
 
-// One for each test: this server stands still for a second workflow that is signalled as its time is skipped.
+// One server per test: it hangs when a second workflow is signalled while time is skipped.
 beforeEach(async () => {
   installQuietRuntime();
   environment = await TestWorkflowEnvironment.createTimeSkipping({
@@ -45,7 +45,7 @@ afterEach(async () => {
   await environment.teardown();
 });
 
-it('a listener that answers 503 for ten minutes gets each event once, by its id', async () => {
+it('a listener that answers 503 for ten minutes accepts each event once, with its own id', async () => {
   const asked: { id: unknown; status: number; at: number }[] = [];
   let now = 0;
   let opensAt = Infinity;
@@ -72,7 +72,7 @@ it('a listener that answers 503 for ten minutes gets each event once, by its id'
   listener.close().closeAllConnections();
   expect(asked.filter(({ status }) => status === 204).map(({ id }) => id)).toEqual(ids);
   const refused = asked.filter(({ status }) => status === 503);
-  // After ever longer pauses.
+  // The pauses between the attempts grow.
   expect(refused.length).toBeLessThan(3 * 15);
   expect(refused.length).toBeGreaterThan(3 * 5);
 });
@@ -82,7 +82,7 @@ describe('an app', () => {
   let ranMs: number;
   let apps = 0;
 
-  /** What is told while workers say what the service answers, each so long after the one before. */
+  /** Sends each of these signals after its wait. Returns the types of the notices. */
   async function toldOf(answers: readonly (readonly [waitMs: number, signal: string])[]): Promise<string[]> {
     told = [];
     tell = (notice) => Promise.resolve(void told.push(notice));
@@ -96,12 +96,12 @@ describe('an app', () => {
     await handle.result();
     const { startTime, closeTime = startTime } = await handle.describe();
     ranMs = closeTime.getTime() - startTime.getTime();
-    // What it started tells after its end.
+    // The workflow that it started sends its notice after this workflow has ended.
     await environment.sleep(1_000);
     return told.map(({ type }) => type);
   }
 
-  it('is told as parked once, however many jobs are refused, and once when it goes on', async () => {
+  it('is reported as parked once, however many jobs are refused, and as resumed once', async () => {
     const refusals = Array.from({ length: 50 }, () => [minute, appRefusedSignal] as const);
     const accepted = [minute, appAcceptedSignal] as const;
     expect(await toldOf([...refusals, accepted, [1_000, appAcceptedSignal]])).toEqual(['app.parked', 'app.resumed']);
@@ -113,7 +113,7 @@ describe('an app', () => {
     expect(parked?.id).not.toBe(resumed?.id);
   });
 
-  it('does not go on when the next job is refused within a minute', async () => {
+  it('is not reported as resumed if the next job is refused within a minute', async () => {
     const trickle = [
       [minute, appAcceptedSignal],
       [30_000, appRefusedSignal],
@@ -123,7 +123,7 @@ describe('an app', () => {
     expect((told[1]?.data.parkedMs ?? 0) / minute).toBeCloseTo(2.5, 0);
   });
 
-  it('of which nobody asks any more is not said to go on; while somebody asks each hour it waits', async () => {
+  it('is watched as long as a job is refused each hour, and not reported as resumed when nobody asks any more', async () => {
     expect(await toldOf([...Array.from({ length: 5 }, () => [hour, appRefusedSignal] as const)])).toEqual([
       'app.parked',
     ]);

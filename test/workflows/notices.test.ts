@@ -9,7 +9,7 @@ import { quickPolicies, startRig, type ConversionRig } from '../support/conversi
 import { noticeSecret, startListener, type Listener, type Word } from '../support/listener';
 import { until } from '../support/until';
 
-/** What a batch tells a listener, on a real Temporal server. */
+/** The notices of a batch to a listener, on a real Temporal server. */
 
 let listener: Listener;
 let rig: ConversionRig;
@@ -25,7 +25,7 @@ afterEach(async () => {
   listener.close();
 });
 
-/** A worker that tells the listener. */
+/** Starts a worker that sends notices to the listener. */
 async function startTelling(events?: ['app.parked']) {
   const notify = { url: listener.url, secret: noticeSecret, allowedHosts: ['127.0.0.1'], ...(events && { events }) };
   rig = await startRig({ app, notify });
@@ -41,13 +41,13 @@ async function batchOf(files: number, change: Partial<BatchRequest> = {}): Promi
 
 const heard = (type: string): Word[] => listener.accepted.filter((word) => word.type === type);
 
-/** The workflows that were started to tell of a batch. */
+/** Ids of the workflows that send notices of a batch. */
 const tellersOf = async (name: string): Promise<string[]> =>
   (await rig.events(name)).flatMap(({ startChildWorkflowExecutionInitiatedEventAttributes: started }) =>
     started?.workflowType?.name === 'conversionNotice' ? (started.workflowId ?? []) : [],
   );
 
-it('a batch that ends is told once, with its counts, and does not wait for a listener that refuses at first', async () => {
+it('reports the end of a batch once, with its counts, without delaying the batch while the listener refuses', async () => {
   await startTelling();
   listener.answers = [503];
   const request = await batchOf(2);
@@ -69,7 +69,7 @@ it('a batch that ends is told once, with its counts, and does not wait for a lis
   }
 });
 
-it('a batch whose plan is refused is told as failed', async () => {
+it('reports a batch with a rejected plan as failed', async () => {
   await startTelling();
   const request = await batchOf(0, { sources: [path.join(rig.folder, 'nowhere')] });
   await expect((await rig.client.startBatch(request)).result()).rejects.toThrow('nowhere');
@@ -79,7 +79,7 @@ it('a batch whose plan is refused is told as failed', async () => {
   ]);
 });
 
-it('a batch that names a listener tells that one, whatever its worker is configured with', async () => {
+it("sends notices of a batch to the listener that the batch names, whatever the worker's configuration says", async () => {
   rig = await startRig({ app, notify: { allowedHosts: ['127.0.0.1'] } });
   const request = await batchOf(1, { notify: listener.url });
   await (await rig.client.startBatch(request)).result();
@@ -88,7 +88,7 @@ it('a batch that names a listener tells that one, whatever its worker is configu
   expect(listener.accepted[0]?.headers['webhook-signature']).toBeUndefined();
 });
 
-it('a worker that is to tell nothing of batches starts nothing for it', async () => {
+it('starts no notice workflows on a worker that is not configured to report batches', async () => {
   await startTelling(['app.parked']);
   const request = await batchOf(1);
   await (await rig.client.startBatch(request)).result();
@@ -96,7 +96,7 @@ it('a worker that is to tell nothing of batches starts nothing for it', async ()
 });
 
 it.each(['not a url', 'https://user:password@listener.example/', 'https://listener.example/#top'])(
-  '%s is no listener of a batch',
+  'rejects %s as the listener of a batch',
   async (notify) => {
     rig = await startRig({ app, worker: false });
     const starting = rig.client.startBatch(await batchOf(1, { notify }));
@@ -104,7 +104,7 @@ it.each(['not a url', 'https://user:password@listener.example/', 'https://listen
   },
 );
 
-it('jobs that wait for a person are told once for all of them, also when the batch continues as new', async () => {
+it('reports jobs that wait for a person once for all of them, also when the batch continues as new', async () => {
   await startTelling();
   let code: string | undefined = 'INVALID_CREDENTIAL';
   rig.stub.refuse = ({ path: endpoint }) => (endpoint === 'upload/file' ? code : undefined);
@@ -129,7 +129,7 @@ it('jobs that wait for a person are told once for all of them, also when the bat
   expect(heard('batch.needs_attention')).toHaveLength(1);
 });
 
-it('an app whose jobs are parked is told once, however many they are, and its teller hears when they go on', async () => {
+it('reports an app with parked jobs once, however many they are, and tells the notice workflow when they continue', async () => {
   await startTelling();
   let isFunded = false;
   rig.stub.refuse = ({ path: endpoint }) =>
@@ -159,7 +159,7 @@ it('an app whose jobs are parked is told once, however many they are, and its te
   await teller.terminate();
 });
 
-it('the tellers of all reasons for which a job was parked hear when it goes on', async () => {
+it('tells the notice workflows of all reasons for which a job was parked when it continues', async () => {
   await startTelling();
   let code: string | undefined = 'INVALID_CREDENTIAL';
   rig.stub.refuse = ({ path: endpoint }) => (endpoint === 'convert/file' ? code : undefined);
@@ -182,7 +182,7 @@ it('the tellers of all reasons for which a job was parked hear when it goes on',
   }
 });
 
-it('a schedule is told as failed once for a reason, and a run of it that finds nothing new tells nothing', async () => {
+it('reports a failed schedule once per reason, and sends nothing for a run that finds nothing new', async () => {
   await startTelling();
   const [from, out] = [path.join(rig.folder, 'in'), path.join(rig.folder, 'out')];
   const name = `sweep-${randomUUID()}`;

@@ -4,7 +4,7 @@ import { StorageError } from '../../src/index';
 import { rigOfAllTests } from '../support/conversion-worker';
 import { MemoryFiles } from '../support/memory-files';
 
-/** Jobs whose files lie in a store of the user's own, on a real Temporal server. */
+/** Jobs with files in a user-defined store, on a real Temporal server. */
 
 const files = new MemoryFiles();
 const openSource = files.openSource.bind(files);
@@ -21,7 +21,7 @@ async function start(request: Partial<ConversionRequest> = {}): Promise<Conversi
 const attemptsOf = async ({ workflowId }: ConversionHandle): Promise<number[]> =>
   (await rig.events(workflowId)).flatMap((event) => event.activityTaskStartedEventAttributes?.attempt ?? []);
 
-it('a job reads from the store and writes to it', async () => {
+it('reads from the store and writes to it', async () => {
   const result = await (await start()).result();
   expect(result.output).toMatchObject({ uri: 'memory:///out/report.pdf', name: 'report.pdf', bytes: 9 });
   expect(files.files.get('memory:///out/report.pdf')?.toString()).toBe('PK result');
@@ -31,7 +31,7 @@ it.each([
   ['SOURCE_NOT_FOUND', { source: 'memory:///in/missing.md' }],
   ['UNSUPPORTED_URI', { source: 'elsewhere:///in/report.md' }],
   ['DESTINATION_IS_SOURCE', { destination: 'memory:///in/report.md' }],
-])('what the store calls %s ends the job at its first attempt, before a request is sent', async (code, request) => {
+])('fails the job at the first attempt, before any request, if the store reports %s', async (code, request) => {
   const job = await start(request);
   const failure: unknown = await job.result().catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(ConversionFailedError);
@@ -45,7 +45,7 @@ it.each([
     (uri: string) => new StorageError({ code: 'STORAGE_FAILED', message: 'busy', uri, retryable: true }),
   ],
   ['does not call a StorageError', () => new Error('503')],
-])('an error that the store %s is tried again', async (title, error) => {
+])('retries an error that the store %s', async (title, error) => {
   let calls = 0;
   files.openSource = (uri) => {
     calls += 1;

@@ -15,7 +15,7 @@ import { testTemporalAddress } from '../support/temporal';
 import { resetWorkflow } from '../support/reset';
 import { until } from '../support/until';
 
-/** Jobs that are children of somebody's own workflow, on a worker of theirs. */
+/** Jobs as children of a user's own workflow, on the user's own worker. */
 
 const app = 'own-workflow';
 let rig: ConversionRig;
@@ -47,7 +47,7 @@ afterAll(async () => {
 });
 
 it.each(['convertListed', 'convertUnlisted'])(
-  'a job of %s that is parked for vCredits continues when somebody says that there are some',
+  'a parked job of %s continues when vCredits are announced',
   async (workflow) => {
     let balance = 0;
     rig.stub.on('convert/file', (seen, response) => {
@@ -72,12 +72,12 @@ it.each(['convertListed', 'convertUnlisted'])(
     balance = 1;
     await until('it is told', async () => (await tellReady(rig.temporal, { app })).signalled > 0);
     await expect(result).resolves.toMatchObject({ status: 'succeeded' });
-    // Without the word it would have asked again by itself, after a minute.
+    // Proves that the signal resumed it, and not its own probe after a minute.
     expect(await knowsTheWord(childId)).toBe(true);
   },
 );
 
-/** Whether a step of the job was told when it was said that there are vCredits. */
+/** Whether a step of the job has received the time of the announcement of vCredits. */
 async function knowsTheWord(workflowId: string): Promise<boolean> {
   const events = await rig.events(workflowId);
   const inputs = events.flatMap((event) => event.activityTaskScheduledEventAttributes?.input?.payloads ?? []);
@@ -87,7 +87,7 @@ async function knowsTheWord(workflowId: string): Promise<boolean> {
 const isParked = async (job: ConversionHandle): Promise<boolean> =>
   (await job.state().catch(() => undefined))?.phase === 'parked';
 
-it('a child that was started with the options for it is listed and named as every other job', async () => {
+it('a child started with conversionChildOptions is listed and named like any other job', async () => {
   rig.stub.asAlways('convert/file');
   const childId = `own/${randomUUID()}`;
   const input: ConversionJobInput = {
@@ -136,7 +136,7 @@ describe('a job of executeConversion', () => {
     expect(rig.stub.count('convert/file') - before).toBe(1);
   });
 
-  it('learns of the job that it has started anew, if its workflow is reset to before that', async () => {
+  it('learns of the job that it has restarted, if its workflow is reset to before that', async () => {
     const input = { ...(await jobTo('reset')), onExisting: 'overwrite' as const };
     const before = rig.stub.count('convert/file');
     rig.stub.first('convert/file', (response) => answerError(response, 200, 'INVALID_OUTPUT_FORMAT'));
@@ -148,7 +148,7 @@ describe('a job of executeConversion', () => {
     expect(rig.stub.count('convert/file') - before).toBe(2);
   });
 
-  it('is waited for by whoever asks for the same, and refused to who asks for something else', async () => {
+  it('lets identical requests wait for the running job and refuses different ones', async () => {
     const input = await jobTo('together');
     const before = rig.stub.count('convert/file');
     const held = rig.stub.hold();
@@ -167,7 +167,7 @@ describe('a job of executeConversion', () => {
     expect(rig.stub.count('convert/file') - before).toBe(1);
   });
 
-  it('under the id of another workflow fails at once while that runs, and begins anew after its end', async () => {
+  it('fails at once while another workflow with its id is running, and starts once that has ended', async () => {
     const input = await jobTo('foreign');
     const jobId = `once-${randomUUID()}`;
     const own = convertOnce(input, { workflowId: jobId, jobId }).catch(
@@ -177,7 +177,7 @@ describe('a job of executeConversion', () => {
     await expect(convertOnce(input, { jobId })).resolves.toMatchObject({ status: 'succeeded' });
   });
 
-  it('whose input is invalid fails with the name of the field', async () => {
+  it('fails an invalid input with the name of the field', async () => {
     const input = { ...(await jobTo('invalid')), source: 'report.md' } as never;
     const failed = convertOnce(input).catch((error: unknown) => (error as WorkflowFailedError).cause);
     await expect(failed).resolves.toMatchObject({
@@ -187,7 +187,7 @@ describe('a job of executeConversion', () => {
   });
 });
 
-it('a batch of inline items is a child whose result tells how each of them ended', async () => {
+it('a batch of inline items as a child returns the result of each item', async () => {
   const items = await Promise.all(
     ['one.md', 'two.md'].map(async (name) => ({
       source: pathToFileURL(await rig.source(name)).href,

@@ -6,10 +6,10 @@ import type { ConversionJobInput } from '../../src/job/types';
 import { installQuietRuntime, rigOfAllTests } from '../support/conversion-worker';
 import { until } from '../support/until';
 
-/** What a job sends beside its formats. */
+/** Conversion parameters other than the formats. */
 
 const logged: string[] = [];
-// Before the rig brings its own.
+// Installed before the rig installs its own runtime.
 beforeAll(() =>
   installQuietRuntime(
     new DefaultLogger('DEBUG', (entry) => void logged.push(JSON.stringify(entry.meta) + entry.message)),
@@ -21,26 +21,26 @@ const request = (parameters: ConversionJobInput['parameters']) =>
   rig.request({ destination: undefined, ...(parameters && { parameters }) });
 const submitted = () => rig.stub.requests.findLast((seen) => seen.path === 'convert/file')?.data['parameters'];
 
-it('goes to the service beside the output', async () => {
+it('are sent to the service beside the output', async () => {
   await rig.client.convert(await request({ dpi: 300, page_size: 'a5', flatten: true }));
   expect(submitted()).toEqual({ output: 'pdf', dpi: 300, page_size: 'a5', flatten: true });
 });
 
-it('is nothing in the input of a job without any, so that it is the same job as before', async () =>
+it('are absent from the input of a job without any, so that its identity does not change', async () =>
   expect((await rig.client.jobStart(await request({}))).args[0]).not.toHaveProperty('parameters'));
 
-it('is in no log line, whether the job succeeds or fails', async () => {
+it('appear in no log line, whether the job succeeds or fails', async () => {
   rig.stub.fail('convert/file', 403, 'INVALID_PARAMETER');
   const failing = rig.client.convert(await request({ password: 'geheim-4711' }));
   await expect(failing).rejects.toMatchObject({ code: 'INVALID_PARAMETER' });
   rig.stub.asAlways('convert/file');
   await rig.client.convert(await request({ password: 'geheim-4711' }));
-  // A worker hands its lines on a moment later.
+  // The worker flushes its log lines a moment later.
   await until('the failure is logged', () => logged.some((line) => line.includes('INVALID_PARAMETER')));
   expect(logged.filter((line) => line.includes('geheim-4711'))).toEqual([]);
 });
 
-it('makes another conversion of a file: a job with other ones is not taken for the same', async () => {
+it('make a different conversion: a job with other parameters is not taken for the same', async () => {
   const destination = path.join(rig.folder, 'report.pdf');
   const { workflowId, args } = await rig.client.jobStart({ ...(await request({ dpi: 300, pages: '1' })), destination });
   await (

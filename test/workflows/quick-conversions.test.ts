@@ -6,7 +6,7 @@ import { keepTasks, startCallingBackRig, type CallingBackRig, type StubTask } fr
 import { quickPolicies, rigOfAllTests, type ConversionRig } from '../support/conversion-worker';
 import { answerCompleted, answerError, answerJson, answerNotYet, cut } from '../support/stub-service';
 
-/** The step that submits a conversion awaits its end, too, where the worker knows that it comes at once. */
+/** The submit step also awaits the end of the conversion if the worker knows that it takes little time. */
 
 const rig = rigOfAllTests();
 
@@ -26,7 +26,7 @@ async function convert(name: string, policies: ConversionPolicies = {}, by: Conv
   return { end, workflowId, steps: await by.steps(workflowId) };
 }
 
-/** When the service was asked about its latest conversion, in milliseconds after that was submitted. */
+/** Times of the checks of the latest conversion, in milliseconds after its submit. */
 function checkedAfterMs({ stub }: ConversionRig): number[] {
   const submit = stub.requests.map(({ path }) => path).lastIndexOf('convert/file');
   const checks = stub.requests.slice(submit).filter(({ path }) => path === 'task/response');
@@ -46,13 +46,13 @@ describe('a conversion of formats that the worker knows to be quick', () => {
   });
   const checks = () => rig.stub.count('task/response') - checksBefore;
 
-  it('takes three steps, and as many requests as in four', async () => {
+  it('takes three steps, and as many requests as with four', async () => {
     const { end, steps } = await convert('quick');
     expect(end).toMatchObject({ status: 'succeeded', requests: 5, vcredits: 1, durationSeconds: 1, charge: 'yes' });
     expect([steps, checks()]).toEqual([threeSteps, 1]);
   });
 
-  it('is asked for in a step of its own when a policy tells when', async () =>
+  it('is checked in a step of its own if a policy sets the time of the first check', async () =>
     expect(await convert('told', { firstCheckAfter: 50 })).toMatchObject({ steps: fourSteps }));
 
   it.each<[string, string[], (response: ServerResponse, id: string) => void]>([
@@ -62,7 +62,7 @@ describe('a conversion of formats that the worker knows to be quick', () => {
     ['what nobody can read', fourSteps, (response) => answerJson(response, 200, { result: 'none' })],
     ['a closed connection', fourSteps, cut],
     ['nothing', fourSteps, () => undefined],
-  ])('goes on in the usual step after %s, and counts each request', async (title, expected, answer) => {
+  ])('continues in the usual step after %s, and counts each request', async (title, expected, answer) => {
     let asked = 0;
     rig.stub.on('task/response', ({ connector: id }, response) => {
       asked += 1;
@@ -74,7 +74,7 @@ describe('a conversion of formats that the worker knows to be quick', () => {
     expect([steps, checks()]).toEqual([expected, 2]);
   });
 
-  it('takes three steps also when the service takes its time to answer', async () => {
+  it('takes three steps even if the service answers slowly', async () => {
     rig.stub.on('task/response', async (seen, response) => {
       await sleep(2_000);
       rig.stub.answerAsAlways(seen, response);
@@ -92,13 +92,13 @@ describe('a conversion of formats that the worker knows to be quick', () => {
   });
 });
 
-it('a conversion of a second is asked for no later than its policy allows', async () => {
+it('a conversion of one second is checked no later than its policy allows', async () => {
   await convert('second', { firstCheckAfter: 1_000 }, rig, 'docx');
   await convert('impatient', { maxCheckInterval: 100 }, rig, 'docx');
   expect(checkedAfterMs(rig)[0]).toBeLessThan(950);
 });
 
-it('how quick its formats are is not learned from a task whose submit was cut off, at a time that nobody knows', async () => {
+it('a task whose submit was cut off at an unknown time does not affect the expected duration of its formats', async () => {
   const maxCheckInterval = '1 minute';
   await convert('timed', { firstCheckAfter: 1_000 }, rig, 'odt');
   // Long after the server has given the submit's attempt up, however late it does.
@@ -113,7 +113,7 @@ it('how quick its formats are is not learned from a task whose submit was cut of
   expect(checkedAfterMs(rig)[0]).toBeGreaterThan(700);
 });
 
-it('how quick its formats are is not learned from a task of an earlier run, which may long be over', async () => {
+it('a task of an earlier run, which may have ended long ago, does not affect the expected duration of its formats', async () => {
   const earlier = { charge: 'yes' as const, taskId: 'task-of-before' };
   await rig.client.convert(await rig.request({ output: 'html', destination: undefined, earlier }));
   expect(await convert('new', {}, rig, 'html')).toMatchObject({ steps: fourSteps });
@@ -124,18 +124,18 @@ describe.each([
   ['another process', false],
 ])('a quick conversion whose callback comes to %s', (_where, isHere) => {
   let callingBack: CallingBackRig;
-  /** Of the latest submit. */
+  /** The task of the latest submit. */
   let task: StubTask;
   let atSubmit: () => unknown;
   let onWait: () => unknown;
   let answers: number[];
-  /** Of the latest job's workflow, in milliseconds. */
+  /** The timers of the latest job's workflow, in milliseconds. */
   let timers: number[];
 
   const callBack = async () => answers.push(await task.callBack());
   const end = () => task.finish();
 
-  /** The service says "not yet" to the first question, and that it is completed to the next. */
+  /** Answers "not yet" to the first check, and completed to the next. */
   const endAfterQuestion = (then: () => unknown) =>
     callingBack.stub.first('task/response', (response) => {
       answerNotYet(response, task.id);
@@ -166,7 +166,7 @@ describe.each([
     return { steps, requests: (result as ConversionJobResult).requests, signals };
   }
 
-  it('takes four steps at first, and three once it is known as quick', async () => {
+  it('takes four steps at first, and three once it is known to be quick', async () => {
     atSubmit = async () => {
       end();
       await callBack();
@@ -175,7 +175,7 @@ describe.each([
     expect(await converted('quick')).toEqual({ steps: threeSteps, requests: 5, signals: 1 });
   });
 
-  it('takes three steps when nobody calls back', async () => {
+  it('takes three steps when no callback comes', async () => {
     atSubmit = end;
     expect(await converted('silent')).toEqual({ steps: threeSteps, requests: 5, signals: 0 });
   });
@@ -185,14 +185,14 @@ describe.each([
     expect(await converted('slow')).toEqual({ steps: fourSteps, requests: 6, signals: 1 });
   });
 
-  it('is asked for when its policy says so, whether or not its submit waits', async () => {
+  it('is checked at the time of its policy, whether or not its submit waits', async () => {
     atSubmit = end;
     await converted('impatient', 100);
-    // It would be asked after 1.2 seconds otherwise.
+    // Otherwise the first check would come after 1.2 seconds.
     expect(checkedAfterMs(callingBack)[0]).toBeLessThan(1_150);
   });
 
-  it('is not taken for quick when callbacks come late, however quick the service calls it', async () => {
+  it('does not count as quick when callbacks come late, even if the service reports a short duration', async () => {
     atSubmit = () => {
       const late = task;
       setTimeout(() => {
@@ -206,10 +206,10 @@ describe.each([
 
   if (!isHere) return;
 
-  it('is asked for again as long after its submit as its policy says', async () => {
+  it('is checked again pollAfter after its submit', async () => {
     endAfterQuestion(() => undefined);
     expect(await converted('patient', 2_000)).toEqual({ steps: fourSteps, requests: 6, signals: 0 });
-    // What its submit has waited is taken off.
+    // The time that the submit has waited is deducted.
     expect(Math.max(0, ...timers)).toBeLessThan(2_000);
   });
 
@@ -221,7 +221,7 @@ describe.each([
     expect(await converted('awaited')).toEqual({ steps: threeSteps, requests: 5, signals: 0 });
   });
 
-  it('waits for no second callback when the service does not know of its end yet', async () => {
+  it('does not wait for a second callback if the service does not report the end yet', async () => {
     onWait = () => void callBack();
     endAfterQuestion(() => undefined);
     expect(await converted('early')).toEqual({ steps: fourSteps, requests: 6, signals: 0 });

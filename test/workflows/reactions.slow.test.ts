@@ -7,11 +7,11 @@ import { answerCompleted, answerJson } from '../support/stub-service';
 import { until } from '../support/until';
 
 /**
- * What a job does about a code of each class, on a real workflow, at each place where it can stand. `docs/errors.md` has the class of each
- * code; `test/activities/failure.test.ts` has what follows of it at each step.
+ * The reaction of a job to a code of each class at each place, on a real workflow. `docs/errors.md` lists the class of each code;
+ * `test/activities/failure.test.ts` covers the consequences at each step.
  */
 
-/** In the answer of an endpoint, or in a monitored task that completed with it. */
+/** The answer of an endpoint, or a polled task that completed with the code. */
 type Place = keyof typeof complete | 'task';
 
 const complete = { 'upload/file': 1, 'convert/file': 1, 'task/response': 1, 'download/url': 1, 'download/url/get': 1 };
@@ -22,7 +22,7 @@ const rig = rigOfAllTests();
 let jobs = 0;
 
 interface Refused {
-  /** How many requests are refused, from the first on. Default: all. */
+  /** Number of requests that are refused, starting with the first. Default: all. */
   times?: number;
   headers?: Record<string, string>;
   policies?: ConversionPolicies;
@@ -32,7 +32,7 @@ interface Refused {
 interface Outcome {
   result?: ConversionJobResult;
   failure?: ConversionFailedError;
-  /** Requests to each endpoint. */
+  /** Number of requests to each endpoint. */
   requests: Record<string, number>;
 }
 
@@ -50,7 +50,7 @@ async function runJob(code: string, at: Place, refused: Refused = {}): Promise<O
       answerJson(response, status, { result: { output: {}, error, warning: {} } }, headers);
     }
   });
-  // What one job learns of vCredits counts for all of its kind, so each has a kind to itself.
+  // Knowledge about vCredits is shared by all jobs with the same output, so each job gets its own.
   const output = `pdf-${(jobs += 1)}`;
   const destination = path.join(rig.folder, 'out', `report.${output}`);
   const job = await rig.client.start(await rig.request({ output, destination, policies }));
@@ -67,7 +67,7 @@ async function runJob(code: string, at: Place, refused: Refused = {}): Promise<O
   return { ...ended, requests: Object.fromEntries(counts.filter(([, count]) => count > 0)) };
 }
 
-/** The requests of a job that ends at this place, having sent one request to each endpoint on the way. */
+/** The requests of a job that ends at this place, one to each endpoint on the way. */
 function upTo(at: Place): Partial<typeof complete> {
   const last = at === 'task' ? 'task/response' : at;
   return Object.fromEntries(endpoints.slice(0, endpoints.indexOf(last) + 1).map((endpoint) => [endpoint, 1]));
@@ -77,11 +77,11 @@ function expectFailure({ failure }: Outcome, code: string, at: Place): void {
   expect(failure?.code).toBe(code);
   expect(failure?.message).toContain('.md → pdf');
   expect(failure?.message).toContain(code === 'OUTCOME_UNKNOWN' ? 'not known whether' : `explained ${code}.`);
-  // A person who reads it knows at which endpoint, or that it was the conversion itself.
+  // The message must name the endpoint, unless the conversion itself failed.
   if (at !== 'task') expect(failure?.message).toContain(`v1/${at}`);
 }
 
-/** What becomes of a job that is refused with a code at a place. */
+/** The reaction to a code at a place, with a check of it. */
 type Reaction = readonly [title: string, check: (code: string, at: Place) => Promise<void>];
 
 const failsAtOnce: Reaction = [
@@ -98,7 +98,7 @@ const parks: Reaction = [
   async (code, at) => {
     const { result, requests } = await runJob(code, at, {
       times: 1,
-      // It asks by itself so late: the signal would cut such a request, and nobody tells it.
+      // Its own probe must come late: the signal would cut it off, and the request would go uncounted.
       policies: { retryMaximumInterval: 60_000 },
       async meanwhile(job) {
         await until('it is parked', async () => (await job.state()).phase === 'parked');
@@ -114,7 +114,7 @@ const parks: Reaction = [
 const waitsRetryAfter: Reaction = [
   'waits the full RETRY-AFTER and sends the same request again',
   async (code, at) => {
-    // In the document both have one value; where they differ, RETRY-AFTER counts.
+    // The document gives both the same value; if they differ, RETRY-AFTER counts.
     const headers = { 'retry-after': '2', 'x-ratelimit-reset': '1' };
     const { result, requests } = await runJob(code, at, { times: 2, headers });
     expect(result).toMatchObject({ status: 'succeeded', possiblyChargedTwice: false });
@@ -189,7 +189,7 @@ const after = { 'task/response': repeatsTheStep, 'download/url': repeatsTheStep 
 const wrongRequest = {
   ...{ 'upload/file': failsAtOnce, 'convert/file': failsAtOnce, ...after, 'download/url/get': repeatsTheStep },
 };
-/** The service's own word that it no longer has the task, or its result. */
+/** The service itself says that it no longer has the task or its result. */
 const lostLink = {
   ...{
     'convert/file': uploadsAgainOnce,
@@ -200,7 +200,7 @@ const lostLink = {
 };
 const waits = Object.fromEntries(endpoints.map((endpoint) => [endpoint, waitsRetryAfter]));
 
-/** Where a code can stand, and what the job does about it there. Not derived from the classes of the table. */
+/** The places at which a code can occur, with the expected reaction. Deliberately not derived from the classes of the table. */
 const cases: Record<string, Partial<Record<Place, Reaction>>> = {
   INVALID_PARAMETER: wrongRequest,
   A_CODE_OF_TOMORROW: { ...wrongRequest, task: failsAtOnce },
@@ -212,11 +212,11 @@ const cases: Record<string, Partial<Record<Place, Reaction>>> = {
     ...{ task: parks, 'download/url': parks },
   },
   FILE_NOT_EXISTS: lostLink,
-  // The task will be ready, or a new link will be known.
+  // The task will become ready, or a new link will work.
   NOT_READY_DEPENDENT_TASK: { ...lostLink, ...after, 'download/url/get': repeatsTheStep },
   DOWNLOAD_EXPIRED: { 'download/url/get': isMissing, 'download/url': isMissing, task: uploadsAgainOnce },
   TOO_MANY_REQUESTS: { ...waits, task: submitsAgain },
-  // Its wait may stand in the message alone.
+  // Its wait may be given in the message only.
   FREE_APP_LIMITED: { 'convert/file': waitsRetryAfter, 'upload/file': repeatsTheStep, task: submitsAgain },
   INTERNAL_SERVER_ERROR: {
     ...{ 'upload/file': repeatsTheStep, 'convert/file': outcomeIsUnknown, ...after },

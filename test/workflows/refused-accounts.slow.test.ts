@@ -13,12 +13,12 @@ import {
 } from '../support/refused-account';
 import { until } from '../support/until';
 
-/** FILECONV_TEST_ITEMS=1000 is the long form. */
+/** FILECONV_TEST_ITEMS=1000 runs the long form. */
 const unattended = Number(process.env['FILECONV_TEST_ITEMS'] ?? 80);
 
 const rig = refusedRigOfEachTest();
 
-it('an account that is refused twice costs a batch a minute, and no file', async () => {
+it('an account that is refused twice delays a batch by minutes, and fails no file', async () => {
   let left = 2;
   rig.stub.refuse = ({ path: at }) => (at === 'upload/file' && left-- > 0 ? 'INVALID_CREDENTIAL' : undefined);
   const run = await planRun(rig.folder, unattended, { request: { window: 40, policies: { firstCheckAfter: 20 } } });
@@ -29,7 +29,7 @@ it('an account that is refused twice costs a batch a minute, and no file', async
   expect(rig.stub.conversions.size).toBe(unattended);
 });
 
-it('one word tells the jobs of every batch of the app, and no other', async () => {
+it('one signal resumes the jobs of every batch of the app, and of no other app', async () => {
   const account = refuseAfter(rig, 0);
   const runs = [await planRefused(rig, 1), await planRefused(rig, 2)];
   const handles = await Promise.all(runs.map(({ request }) => startRun(rig.client, request)));
@@ -51,7 +51,7 @@ it('one word tells the jobs of every batch of the app, and no other', async () =
 it.each([
   ['ends with what is in flight, and whose account is refused,', 'finish'],
   ['is cancelled while its account is refused', 'cancel'],
-] as const)('a batch that %s ends, and run again it converts the rest', async (_what, inFlight) => {
+] as const)('a batch that %s ends, and converts the rest when run again', async (_what, inFlight) => {
   const account = refuseAfter(rig, 1);
   const desk = new BatchDesk(rig, 'fail', { window: 2, policies: patient });
   for (let file = 1; file <= 4; file += 1) await desk.put(`${file}.md`);
@@ -64,7 +64,7 @@ it.each([
   expect([rig.stub.conversions.size, await desk.problems()]).toEqual([4, []]);
 });
 
-it('parked jobs survive a new run of the batch, which starts no others', async () => {
+it('parked jobs survive when the batch continues as new, and it starts no others', async () => {
   const account = refuseAfter(rig, 0);
   const run = await planRefused(rig, 4, { window: 2, historyLimit: 30 });
   const handle = await startRun(rig.client, run.request);
@@ -84,7 +84,7 @@ it('parked jobs survive a new run of the batch, which starts no others', async (
   expect(result.requests).toBe(rig.stub.requests.length);
 });
 
-it('a paused batch starts no job when its account is taken again, until it is resumed', async () => {
+it('a paused batch starts no job when its account is accepted again, until it is resumed', async () => {
   const account = refuseAfter(rig, 1);
   const run = await planRefused(rig, 4, { window: 2 });
   const handle = await startRun(rig.client, run.request);
@@ -100,10 +100,10 @@ it('a paused batch starts no job when its account is taken again, until it is re
   expect((await endBatch(handle, run)).result).toMatchObject({ succeeded: 4 });
 });
 
-it('a batch that stops for its failures does not wait for the account', async () => {
+it('a batch that stops because of its failures does not wait for the account', async () => {
   refuseAfter(rig, 0);
   const run = await planRefused(rig, 5, { window: 3, stopAfter: { failures: 1 } });
-  // Found missing only after the others were refused.
+  // Noticed only after the other jobs were refused.
   await rm(fileURLToPath(run.items[1]?.source ?? ''));
   const { result, results } = await runBatch(rig.client, run);
   expect(result).toMatchObject({ status: 'stopped', failed: 1, cancelled: 4, failures: { SOURCE_NOT_FOUND: 1 } });

@@ -11,11 +11,11 @@ import {
 import { answerError } from '../support/stub-service';
 import { until } from '../support/until';
 
-/** Jobs and batches whose account the service refuses from one moment to the next, and takes again later. */
+/** Jobs and batches whose account the service suddenly refuses and later accepts again. */
 
 const rig = refusedRigOfEachTest();
 
-it('a refused account halts the batch: at most a window of requests is refused, none of its files fails, and all continue at a word', async () => {
+it('a refused account halts the batch: at most a window of requests is refused, no file fails, and one signal resumes all', async () => {
   const account = refuseAfter(rig, 2);
   const run = await planRefused(rig, 8, { window: 3 });
   const handle = await startRun(rig.client, run.request);
@@ -43,7 +43,7 @@ it('a refused account halts the batch: at most a window of requests is refused, 
   expect(results.map(({ status, charge }) => `${status} ${charge ?? ''}`)).toEqual(results.map(() => 'succeeded yes'));
 });
 
-it('a batch whose next probe is far off continues as soon as the service accepts another job of its app', async () => {
+it('a batch with a distant next probe continues as soon as the service accepts another job of its app', async () => {
   const account = refuseAfter(rig, 0);
   const run = await planRefused(rig, 4, { window: 2 });
   const handle = await startRun(rig.client, run.request);
@@ -56,7 +56,7 @@ it('a batch whose next probe is far off continues as soon as the service accepts
 });
 
 it.each(['upload/file', 'convert/file', 'task/response', 'download/url'])(
-  'a job that parks is refused at %s, says so, and continues by itself',
+  'a job that parks when refused at %s says so, and continues on its own',
   async (endpoint) => {
     const account = { isRefused: true };
     rig.stub.refuse = ({ path: at }) => (at === endpoint && account.isRefused ? 'INVALID_CREDENTIAL' : undefined);
@@ -72,7 +72,7 @@ it.each(['upload/file', 'convert/file', 'task/response', 'download/url'])(
   },
 );
 
-it('a single job fails at once, with what to change, unless its conversion is paid for', async () => {
+it('a single job fails at once and says what to change, unless its conversion is paid for', async () => {
   rig.stub.refuse = () => 'INVALID_CREDENTIAL';
   const job = await rig.request({ policies: patient });
   await expect(rig.client.convert(job)).rejects.toMatchObject({
@@ -88,7 +88,7 @@ it('a single job fails at once, with what to change, unless its conversion is pa
   expect(await paid.result()).toMatchObject({ status: 'succeeded' });
 });
 
-it('a job whose refusal was under way when the app was said to be ready asks again at once', async () => {
+it('a job whose refusal was in flight when the app was declared ready asks again at once', async () => {
   const late = { isOut: false };
   rig.stub.on('upload/file', async (seen, response) => {
     if (late.isOut) rig.stub.answerAsAlways(seen, response);
@@ -105,13 +105,13 @@ it('a job whose refusal was under way when the app was said to be ready asks aga
   expect(await handle.result()).toMatchObject({ status: 'succeeded', requests: 4 });
 });
 
-it('the jobs of a batch that asks for it fail with their account', async () => {
+it('jobs of a batch with onRefusedAccount: fail end with the error of their account', async () => {
   refuseAfter(rig, 0);
   const run = await planRefused(rig, 2, { policies: { ...patient, onRefusedAccount: 'fail' } });
   expect((await runBatch(rig.client, run)).result).toMatchObject({ failures: { INVALID_CREDENTIAL: 2 } });
 });
 
-it('a code that concerns one file fails that file alone', async () => {
+it('a code that concerns one file fails that file only', async () => {
   rig.stub.refuse = ({ path: at, body }) =>
     at === 'upload/file' && body.includes('Report 3\n') ? 'ONLY_DEVELOPMENT_FILE' : undefined;
   const { result } = await runBatch(rig.client, await planRefused(rig, 4, { window: 2 }));

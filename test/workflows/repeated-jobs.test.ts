@@ -17,7 +17,7 @@ import { decisionAbout, retryJob } from '../support/retry';
 import { answerCompleted, answerError, cut } from '../support/stub-service';
 import { until } from '../support/until';
 
-/** Jobs that know what earlier runs left behind at the service, on a real Temporal server. */
+/** Jobs that know what earlier runs left at the service, on a real Temporal server. */
 
 const rig = rigOfAllTests();
 beforeEach(() => {
@@ -63,7 +63,7 @@ describe('a job whose earlier run was accepted as a task', () => {
   );
 
   it.each(['fail', 'skip', 'rename'] as const)(
-    'takes what that run may have delivered before it was ended for its result, where files are not replaced (%s)',
+    'accepts as its result what that run may already have delivered, under policies that do not replace files (%s)',
     async (onExisting) => {
       const folder = path.join(rig.folder, 'out', onExisting);
       await mkdir(folder, { recursive: true });
@@ -111,7 +111,7 @@ describe('a job whose earlier run was accepted as a task', () => {
     });
   });
 
-  it('converts again without a mark when the service says that the task failed, which is free', async () => {
+  it('converts again without a mark if the service reports the task as failed, which is free', async () => {
     rig.stub.on('task/response', ({ connector: id }, response) => {
       const error = { code: 'INTERNAL_SERVER_ERROR', message: 'failed.' };
       answerCompleted(response, id, id === 'task-of-before' ? { error } : {});
@@ -129,14 +129,14 @@ describe('a job whose earlier submit has an unknown outcome', () => {
     expect(result).toMatchObject({ status: 'succeeded', possiblyChargedTwice: true });
   });
 
-  it('stays open when the other submit is refused, which costs nothing', async () => {
+  it('keeps its possible charge when the other submit is refused, which is free', async () => {
     rig.stub.fail('convert/file', 400, 'INVALID_PARAMETER');
     const { failure } = await convert({ charge: 'maybe' });
     expect(failure?.details).toMatchObject({ charge: 'maybe', possiblyChargedTwice: false });
   });
 });
 
-it('a job whose last run Temporal has forgotten may have been charged: kept under policy fail, else converted and marked', async () => {
+it('a job whose last run Temporal has forgotten may have been charged: it is kept under policy fail, else converted and marked', async () => {
   const { source, output } = await request();
   const files = new Stores({ file: createLocalFiles() });
   const job = { app: 'billing', source: { uri: pathToFileURL(source).href }, output };
@@ -172,7 +172,7 @@ it('a second retry of a job knows what the first run was charged', async () => {
   expect(await again.result()).toMatchObject({ possiblyChargedTwice: true, possiblyChargedExtra: 1 });
 });
 
-it('a job that was told of another run than the last one takes up the last: somebody was faster', async () => {
+it('a job that was given an outdated last run continues from the latest one instead', async () => {
   const wanted = { ...(await request()), onExisting: 'overwrite' as const };
   rig.stub.fail('upload/file', 400, 'INVALID_PARAMETER');
   const job = await rig.client.start(wanted);
@@ -190,7 +190,7 @@ it('a job that was told of another run than the last one takes up the last: some
   expect(rig.stub.count('convert/file')).toBe(1);
 });
 
-it('jobs that look for later runs at once ask Temporal together, for whom lists are dear', async () => {
+it('concurrent look-ups of later runs share one Temporal list request, since lists are expensive', async () => {
   rig.stub.fail('upload/file', 400, 'INVALID_PARAMETER');
   const jobs = await Promise.all([1, 2, 3, 4].map(async () => rig.client.start(await request())));
   await Promise.allSettled(jobs.map((job) => job.result()));
@@ -202,7 +202,7 @@ it('jobs that look for later runs at once ask Temporal together, for whom lists 
   list.mockRestore();
 });
 
-it('a job that was terminated behind its accepted submit is fetched by a retry, which cleans up behind it', async () => {
+it('a retry fetches the task of a job that was terminated after its submit, and removes what that job left', async () => {
   const held = rig.stub.hold();
   const folder = path.join(rig.folder, 'terminated');
   const job = await rig.client.start({ ...(await request()), destination: path.join(folder, 'report.pdf') });
@@ -216,13 +216,13 @@ it('a job that was terminated behind its accepted submit is fetched by a retry, 
   expect([rig.stub.count('convert/file'), await readdir(folder)]).toEqual([1, ['report.pdf']]);
 });
 
-describe('a job that somebody resets by hand', () => {
+describe('a job that is reset by hand', () => {
   async function reset(workflowId: string, to: ResetPoint) {
     await resetWorkflow(rig.temporal, workflowId, to);
     return rig.client.get(workflowId).result();
   }
 
-  it('while it is parked goes on waiting, and continues by itself', async () => {
+  it('keeps waiting if it was parked, and continues on its own', async () => {
     rig.stub.fail('upload/file', 403, 'INVALID_CREDENTIAL');
     const policies = { ...quickPolicies, onRefusedAccount: 'park' as const };
     const job = await rig.client.start({ ...(await request()), policies });
@@ -235,7 +235,7 @@ describe('a job that somebody resets by hand', () => {
     expect(rig.stub.count('convert/file')).toBe(1);
   });
 
-  it('to before its submit is marked: what the run before had submitted may have been charged', async () => {
+  it('is marked if reset to before its submit: the submit of the run before may have been charged', async () => {
     const job = await rig.client.start({ ...(await request()), onExisting: 'overwrite' });
     expect(await job.result()).toMatchObject({ possiblyChargedTwice: false });
     expect(await reset(job.workflowId, 'start')).toMatchObject({ possiblyChargedTwice: true });
@@ -243,24 +243,24 @@ describe('a job that somebody resets by hand', () => {
     expect((await inspectJob(rig.temporal, job.workflowId)).possiblyChargedTwice).toBe(true);
   });
 
-  it('to before its submit, and that submits nothing, owns up to what may have been charged', async () => {
+  it('reports a possible charge if reset to before its submit, even if it submits nothing', async () => {
     const wanted = await request();
     const job = await rig.client.start(wanted);
     await job.result();
-    // Its own result stands in its way.
+    // Its own result is in its way.
     await expect(reset(job.workflowId, 'start')).rejects.toMatchObject({
       code: 'DESTINATION_EXISTS',
       details: { charge: 'maybe' },
     });
     await rm(wanted.destination);
     expect((await inspectJob(rig.temporal, job.workflowId)).charge).toBe('maybe');
-    // The run that was reset tells what it paid for.
+    // The history of the run that was reset shows what it paid for.
     const again = await retryJob(rig.temporal, job.workflowId);
     expect(await again.result()).toMatchObject({ status: 'succeeded', possiblyChargedTwice: false });
     expect(rig.stub.count('convert/file')).toBe(1);
   });
 
-  it('to before its submit, and that skips what it has delivered itself, leaves that for the next one', async () => {
+  it('skips its own result if reset to before its submit, and leaves the charge to the next job', async () => {
     const policies = { ...quickPolicies, onUnknownOutcome: 'fail' as const };
     const wanted = { ...(await request()), policies, onExisting: 'skip' as const };
     const job = await rig.client.start(wanted);
@@ -270,7 +270,7 @@ describe('a job that somebody resets by hand', () => {
     expect(rig.stub.count('convert/file')).toBe(1);
   });
 
-  it('to what came while it submitted is marked: that submit is sent a second time', async () => {
+  it('is marked if reset to an event during its submit, since the submit is repeated', async () => {
     const answers: (() => void)[] = [];
     rig.stub.on('convert/file', (seen, response) => void answers.push(() => rig.stub.answerAsAlways(seen, response)));
     const policies = { ...quickPolicies, onUnknownOutcome: 'fail' as const };
@@ -289,7 +289,7 @@ describe('a job that somebody resets by hand', () => {
     expect((await inspectJob(rig.temporal, job.workflowId)).possiblyChargedTwice).toBe(true);
   });
 
-  it('to behind its submit is not', async () => {
+  it('is not marked if reset to after its submit', async () => {
     const job = await rig.client.start({ ...(await request()), onExisting: 'overwrite' });
     await job.result();
     expect(await reset(job.workflowId, 'latest')).toMatchObject({ possiblyChargedTwice: false });

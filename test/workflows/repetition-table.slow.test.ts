@@ -9,9 +9,9 @@ import { quickPolicies, rigOfEachTest } from '../support/conversion-worker';
 import { decisionAbout, retryJob } from '../support/retry';
 import { answerCompleted, answerError, answerOutput, cut } from '../support/stub-service';
 
-/** Every cell of the table in docs/repetition.md, by `batch run`, `batch retry` and `job retry`, counted at the service. */
+/** Every cell of the table in docs/repetition.md, for `batch run`, `batch retry` and `job retry`, counted at the service. */
 
-/** How the last job ended, as a row of the table says it; each is played by a file of that name. */
+/** How the last job ended, in the words of the table's rows. Each state is played by a file of the same name. */
 const states = {
   accepted: 'accepted, not delivered',
   lost: 'accepted, and the service has lost the task',
@@ -23,11 +23,11 @@ const states = {
   suspect: 'delivered, and suspect',
 } as const;
 type State = keyof typeof states;
-/** Passes all but `suspect`. */
+/** Accepts all files but `suspect`. */
 const check = 'command';
 const names = Object.keys(states) as State[];
 
-/** What a cell says, as a batch tells it: what is submitted, how the row ends, and whether it is marked. */
+/** The cells of the table, translated to: number of submits, status of the row, mark. */
 const meanings: Readonly<Record<string, string>> = {
   fetched: '0 succeeded',
   converted: '1 succeeded',
@@ -74,7 +74,7 @@ const columns: Record<string, Column> = {
 
 const rig = rigOfEachTest({ checkCommand: { argv: ['grep', '-qvs', 'bad'] } });
 
-/** The service treats each file as its name says; `occupy` is told when the file's result is about to be fetched. */
+/** Makes the service treat each file as its name says. `occupy` is called just before the file's result is fetched. */
 function playStates(occupy: (state: State) => Promise<void>) {
   playSuspect();
   rig.stub.on('convert/file', (seen, response, stub) => {
@@ -94,7 +94,7 @@ function playStates(occupy: (state: State) => Promise<void>) {
   });
 }
 
-/** What the worker's program does not let pass. */
+/** The result of `suspect` is the only one that the worker's check command rejects. */
 function playSuspect() {
   rig.stub.on('download/url', ({ data: { connector } }, response) => answerOutput(response, { connector }));
   rig.stub.on('download/url/get', ({ data: { connector } }, response, stub) => {
@@ -102,7 +102,7 @@ function playSuspect() {
   });
 }
 
-/** From now on the service does everything, but no longer has the task of `lost`. */
+/** From here on the service accepts everything, but has lost the task of `lost`. */
 function playFair() {
   const lost = new Set([...rig.stub.conversions].flatMap(([id, file]) => (file === 'lost.md' ? [id] : [])));
   rig.stub.asAlways('convert/file', 'download/url', 'download/url/get');
@@ -121,12 +121,12 @@ function fromStates<T>(value: (state: State) => T): Record<State, T> {
   return Object.fromEntries(names.map((state) => [state, value(state)])) as Record<State, T>;
 }
 
-it('are the rows and columns of the table in the documentation', () =>
+it('the table in the documentation has exactly these rows and columns', () =>
   expect([body.map(([name]) => name), head.slice(1)]).toEqual([Object.values(states), Object.keys(columns)]));
 
 describe.each(Object.entries(columns))('%s', (title, { policy, otherContent, ...options }) => {
   const cells = cellsOf(title);
-  it.each(['run', 'retry'] as const)('by batch %s, which a second time finds nothing to do', async (command) => {
+  it.each(['run', 'retry'] as const)('with batch %s, which has nothing to do a second time', async (command) => {
     const desk = new BatchDesk(rig, policy, { policies: { check } });
     for (const state of names) await desk.put(`${state}.md`);
     playStates((state) => writeFile(desk.output(`${state}.pdf`), 'mine', { flag: 'w' }));
@@ -143,7 +143,7 @@ describe.each(Object.entries(columns))('%s', (title, { policy, otherContent, ...
       const row = rows[`${state}.pdf`];
       return `${after[state] - before[state]} ${row?.status}${row?.possiblyChargedTwice ? ' marked' : ''}`;
     });
-    // `retry` looks at what has not succeeded alone, and with `--again` at what is gone.
+    // `retry` considers only rows that have not succeeded, and with `--again` those whose result is gone.
     const untouched = { done: '0 skipped', removed: options.again ? cells.removed : '0 skipped' };
     expect(seen).toEqual({ ...cells, ...(command === 'retry' && untouched) });
     expect(await desk.problems()).toEqual([]);
@@ -153,7 +153,7 @@ describe.each(Object.entries(columns))('%s', (title, { policy, otherContent, ...
   });
 });
 
-describe('job retry decides as under fail, whatever the policy says', () => {
+describe('job retry decides as under policy fail, whatever the policy', () => {
   const free = { refused: '1', failed: '1', done: 'done' };
   it.each<[RetryOptions, Record<State, string>]>([
     [{}, { ...free, suspect: 'keep', accepted: '0', lost: '0', unknown: 'keep', removed: '0' }],

@@ -7,7 +7,7 @@ import { workflowCode } from '../../src/workflow-code';
 import { installQuietRuntime } from '../support/conversion-worker';
 import { historyText, listHistories, readHistory, stepsOf, textsOf, workflowIdOf } from './histories';
 
-/** Every kind of path, by the name of its history, with what makes it that path. `npm run record-histories` records them. */
+/** Every kind of path by the name of its history, with the steps that define it. `npm run record-histories` records them. */
 const paths: Record<string, RegExp> = {
   'job-polled': /^uploadFile convertFile checkTask downloadFile completed$/,
   'job-called-back': /^uploadFile convertFile timer conversionCallback checkTask downloadFile completed$/,
@@ -41,7 +41,7 @@ const paths: Record<string, RegExp> = {
     /batchPause timer batchWindow batchResume child batchCancel .*mergeBatchResults writeBatchReport completed$/,
   'batch-account-refused':
     /^planBatch child child (conversionItemWaits |timer ){3}batchCancel .*mergeBatchResults writeBatchReport completed$/,
-  // The first child is the one that was there already: looked at, and recalled by the third.
+  // The first child existed already: it is looked at, and recalled by the third.
   'batch-run-again': /^planBatch child child awaitJobs child mergeBatchResults writeBatchReport completed$/,
   sweep: /^child completed$/,
   'sweep-cancelled': /^child completed$/,
@@ -53,7 +53,7 @@ const today: ReplayWorkerOptions = { plugins: [plugin] };
 
 beforeAll(() => installQuietRuntime());
 
-/** What became of each: undefined, or why its replay failed. */
+/** The error of each replay, or undefined. */
 async function replay(replayed: readonly string[], options: ReplayWorkerOptions) {
   const histories = replayed.map((name) => {
     const history = readHistory(name);
@@ -68,7 +68,7 @@ async function replay(replayed: readonly string[], options: ReplayWorkerOptions)
   return outcomes;
 }
 
-/** The workflows, with something in their code changed. */
+/** The workflow bundle after a change to its code. */
 function changed(change: (code: string) => string): ReplayWorkerOptions {
   const built = workflowCode();
   if (!('workflowBundle' in built) || !('code' in built.workflowBundle)) throw new Error('npm run build first');
@@ -78,17 +78,17 @@ function changed(change: (code: string) => string): ReplayWorkerOptions {
   return { plugins: [plugin], workflowBundle: { code: result } };
 }
 
-describe('workflows of today', () => {
+describe('the current workflows', () => {
   let outcomes: Awaited<ReturnType<typeof replay>>;
   beforeAll(async () => (outcomes = await replay(names, today)));
 
-  it.each(names)('do again what the history %s says', (name) => {
+  it.each(names)('replay the history %s', (name) => {
     expect([outcomes.has(name), outcomes.get(name)]).toEqual([true, undefined]);
   });
 });
 
 describe('a replay', () => {
-  it('fails when two activities have changed places', async () => {
+  it('fails when two activities are swapped', async () => {
     const swapped = changed((code) =>
       code
         .replace("['conversion.uploadFile'](input)", "['conversion.SWAP'](input)")
@@ -109,19 +109,19 @@ describe('a replay', () => {
 });
 
 describe('the histories', () => {
-  it('are those of every kind of path, and no others', () => expect(listHistories()).toEqual(names));
+  it('cover every kind of path, and no others', () => expect(listHistories()).toEqual(names));
 
-  it.each(names)('%s is of the path that its name says', (name) => {
+  it.each(names)('%s follows the path of its name', (name) => {
     expect(stepsOf(readHistory(name))).toMatch(paths[name] ?? /^$/);
   });
 
-  it('say nothing of the machine that they were recorded on, in payloads neither', () => {
+  it('say nothing about the machine that recorded them, not even in payloads', () => {
     const here = [os.tmpdir(), path.resolve(__dirname, '../..'), `@${os.hostname()}`];
     const elsewhere =
       /\/tmp\/|\/home\/|\/root\/|\/Users\/|\d@|127\.0\.0\.1:(?!8465\b)\d|file:\/\/\/(?!var\/lib\/fileconv\/)/;
     for (const name of names) {
       const texts = textsOf(JSON.parse(historyText(name)));
-      // Payloads were read at all.
+      // Proves that payloads are searched too.
       expect(texts.some((text) => text.includes('file:///var/lib/fileconv/'))).toBe(true);
       expect(texts.filter((text) => elsewhere.test(text) || here.some((each) => text.includes(each)))).toEqual([]);
     }

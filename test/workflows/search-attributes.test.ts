@@ -6,7 +6,7 @@ import { rigOfEachTest } from '../support/conversion-worker';
 import { answerError, cut } from '../support/stub-service';
 import { until } from '../support/until';
 
-/** What jobs are listed by, on a real Temporal server. */
+/** The search attributes of jobs, on a real Temporal server. */
 
 const app = 'listed';
 const rig = rigOfEachTest({ app });
@@ -29,7 +29,7 @@ async function upserts({ workflowId }: ConversionHandle): Promise<number> {
   return events.filter((event) => event.upsertWorkflowSearchAttributesEventAttributes != null).length;
 }
 
-it('a job that succeeds is found by status, task, vCredits and formats, the input format by the extension alone', async () => {
+it('a successful job is found by status, task, vCredits and formats; the input format comes from the extension alone', async () => {
   rig.stub.complete({ vcredits: 7 });
   const handle = await start({ source: await rig.source('Report.DOCX') });
   const { taskId = '' } = await handle.result();
@@ -40,7 +40,7 @@ it('a job that succeeds is found by status, task, vCredits and formats, the inpu
   expect(await upserts(handle)).toBe(1);
 });
 
-it('a job that fails is found by status and code', async () => {
+it('a failed job is found by status and code', async () => {
   rig.stub.complete({ error: { code: 'INVALID_FILE', message: 'Bad.' } });
   const handle = await start();
   await expect(handle.result()).rejects.toThrow('INVALID_FILE');
@@ -48,7 +48,7 @@ it('a job that fails is found by status and code', async () => {
   expect(await upserts(handle)).toBe(1);
 });
 
-it('a job that is cancelled is found by status', async () => {
+it('a cancelled job is found by status', async () => {
   let asked = false;
   rig.stub.on('task/response', (_seen, response) => {
     asked = true;
@@ -76,7 +76,7 @@ it('a job that has parked once upserts three times, and is listed as parked only
   expect([await listedBy("ConversionStatus = 'parked'"), await upserts(handle)]).toEqual([[], 3]);
 });
 
-it('jobs that may have been charged twice are found by one query, whether they succeeded or failed', async () => {
+it('one query finds the jobs that may have been charged twice, both succeeded and failed', async () => {
   let submits = 0;
   rig.stub.on('convert/file', (seen, response) => {
     submits += 1;

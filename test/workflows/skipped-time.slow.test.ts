@@ -4,7 +4,7 @@ import type { BatchActivities, ConversionActivities } from '../../src/workflows'
 import { installQuietRuntime } from '../support/conversion-worker';
 import { obtainTestServer } from '../support/test-server';
 
-/** As docs/embedding/README.md says how to test a workflow that converts. */
+/** The recipe in docs/embedding/README.md for testing a workflow that converts. */
 
 const report = { taskId: 'task-1', connector: 'task-1', finished: true, warnings: {} };
 const conversions: Partial<ConversionActivities & BatchActivities> = {
@@ -19,7 +19,7 @@ const conversions: Partial<ConversionActivities & BatchActivities> = {
     }),
 };
 
-it("a user's workflow with fakes of the activities sleeps for months in a moment, and then converts", async () => {
+it("a user's workflow with fake activities skips a sleep of months, and then converts", async () => {
   installQuietRuntime();
   const environment = await TestWorkflowEnvironment.createTimeSkipping({
     server: { executable: { type: 'existing-path', path: await obtainTestServer() } },

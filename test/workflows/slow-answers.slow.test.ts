@@ -10,19 +10,19 @@ import { startStubService, stubAppId, stubToken, type StubService } from '../sup
 import { testTemporalAddress } from '../support/temporal';
 import { until } from '../support/until';
 
-/** An answer that never ends, a byte at a time. */
+/** Sends an endless answer, one byte at a time. */
 function drip(response: ServerResponse): void {
   response.writeHead(200, { 'content-type': 'application/json' });
   const timer = setInterval(() => response.write(' '), 200);
   response.once('close', () => clearInterval(timer));
 }
 
-describe('a submit whose answer comes a byte at a time', () => {
+describe('a submit that is answered one byte at a time', () => {
   const rig = rigOfEachTest();
 
   beforeEach(() => rig.stub.on('convert/file', (_seen, response) => drip(response)));
 
-  it('ends by submitTimeout, with an outcome that is unknown and the reason', async () => {
+  it('ends by submitTimeout with an unknown outcome, and names the reason', async () => {
     const policies = { submitTimeout: '3 seconds', onUnknownOutcome: 'fail' } as const;
     await expect(rig.client.convert(await rig.request({ policies }))).rejects.toMatchObject({
       code: 'OUTCOME_UNKNOWN',
@@ -31,10 +31,10 @@ describe('a submit whose answer comes a byte at a time', () => {
     expect(rig.stub.count('convert/file')).toBe(1);
   });
 
-  it('is given up when the grace time of a worker that shuts down is over', async () => {
+  it('is given up when the grace period of a worker shutdown is over', async () => {
     const { workflowId } = await rig.client.start(await rig.request({ policies: { submitTimeout: '1 minute' } }));
     await until('it is submitted', () => rig.stub.count('convert/file') === 1);
-    // The grace time of this worker is a second.
+    // The grace period of this worker is one second.
     await rig.stopWorker();
     const events = await rig.events(workflowId);
     expect(events.map(({ activityTaskFailedEventAttributes: failed }) => failed?.failure)).toContainEqual(
@@ -53,7 +53,7 @@ describe('a worker that serves two apps', () => {
   beforeEach(async () => (quick = await startStubService()));
   afterEach(() => quick.close());
 
-  it('converts for the one at once, though the submits of the other are never answered and more wait than there are slots', async () => {
+  it('converts for one app at once while unanswered submits of the other fill their slots and more are queued', async () => {
     rig.stub.on('convert/file', (_seen, response) => drip(response));
     const profile = { appId: stubAppId, token: stubToken };
     const plugin = new FileConversionPlugin({
@@ -76,7 +76,7 @@ describe('a worker that serves two apps', () => {
         status: 'succeeded',
         requests: 3,
       });
-      // None of them has ended meanwhile, or another would have taken its place.
+      // No slow submit has ended meanwhile, or another one would have taken its slot.
       expect(ofSlow()).toBe(4);
     } finally {
       worker.shutdown();
@@ -89,7 +89,7 @@ describe('a worker that serves two apps', () => {
 describe('with one slot', () => {
   const rig = rigOfEachTest({ slots: 1 });
 
-  it('a step that no worker has taken by its deadline is tried once one is free', async () => {
+  it('a step that no worker has taken by its deadline is attempted once a slot is free', async () => {
     const answers: (() => void)[] = [];
     rig.stub.on('upload/file', (seen, response) => void answers.push(() => rig.stub.answerAsAlways(seen, response)));
     const start = async (policies: ConversionPolicies = {}) =>

@@ -1,16 +1,16 @@
 import { jobDetails } from '../../src/job/temporal-ui';
 import { batchDetails } from '../../src/batch/model/details';
 
-/** What the Temporal UI shows of a job or batch that never changes. */
+/** The unchanging details of a job or batch in the Temporal UI. */
 
-it('of a job are its source, its destination and its app', () => {
+it('show source, destination and app of a job', () => {
   const job = { app: 'billing', source: { uri: 'file:///in/a.docx' }, output: 'pdf', destination: 'file:///out/a.pdf' };
   expect(jobDetails(job)).toBe(
     '- **From**: `file:///in/a.docx`\n- **To**: `pdf` at `file:///out/a.pdf`\n- **App**: `billing`',
   );
 });
 
-it('of a job say what is out of the ordinary', () =>
+it('show the non-default options of a job', () =>
   expect(
     jobDetails({
       app: 'x',
@@ -29,12 +29,12 @@ it('of a job say what is out of the ordinary', () =>
     ].join('\n'),
   ));
 
-it('show a name with backticks word for word', () => {
+it('show a name with backticks verbatim', () => {
   const job = { app: 'x', source: { uri: 'file:///in/a`b``c.md' }, output: 'pdf' };
   expect(jobDetails(job)).toContain('- **From**: ``` file:///in/a`b``c.md ```\n');
 });
 
-it('of a batch are what it converts, its folder, its app, and when it stops', () => {
+it('show what a batch converts, its folder, its app, and when it stops', () => {
   const what = { sources: ['letters', 'scans'], to: ['pdf', 'html'] };
   const batch = { app: 'billing', plan: { folder: 'file:///batches/november/', cwd: 'file:///srv/', what } };
   expect(batchDetails(batch)).toBe(

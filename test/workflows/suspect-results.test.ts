@@ -9,7 +9,7 @@ import { BatchDesk } from '../support/batch-desk';
 import { quickPolicies, rigOfEachTest } from '../support/conversion-worker';
 import { decisionAbout, retryJob } from '../support/retry';
 
-/** The program of the operator: it reads the file whose path comes last. */
+/** The operator's check command. It gets the path of the result as its last argument. */
 const script = `
 case $(cat "$1") in *killed*) [ -e "$0" ] || { touch "$0"; kill -9 $$; } ;; esac
 case $(cat "$1") in *good*) exit 0 ;; esac
@@ -35,7 +35,7 @@ const failureOf = async (...asked: Parameters<typeof convert>): Promise<Conversi
     (error: unknown) => error as ConversionFailedError,
   );
 
-it('gives a result its name when the program of the worker has found it good, in the steps of any job', async () => {
+it("gives a result its name once the worker's check command accepts it, without an extra step", async () => {
   rig.stub.output = good;
   const { output, taskId } = await convert('command');
   expect([await readdir(out()), await readFile(out('report.docx'))]).toEqual([['report.docx'], good]);
@@ -44,7 +44,7 @@ it('gives a result its name when the program of the worker has found it good, in
   expect(await rig.steps(workflowId)).toEqual(['uploadFile', 'convertFile', 'checkTask', 'downloadFile']);
 });
 
-it('delivers a suspect result beside its destination, which stays as it was, and never converts it again by itself', async () => {
+it('delivers a suspect result beside its untouched destination, and never converts it again without being told', async () => {
   rig.stub.output = bad;
   await mkdir(out());
   await writeFile(out('report.docx'), 'of last year');
@@ -74,7 +74,7 @@ it('delivers a suspect result beside its destination, which stays as it was, and
   expect([await readFile(out('report.docx')), rig.stub.count('convert/file')]).toEqual([good, 2]);
 });
 
-it('is done when somebody has found it good, and given it its name', async () => {
+it('is done once somebody has accepted a suspect result by renaming it', async () => {
   rig.stub.output = bad;
   await failureOf('command');
   await rename(out('report.docx.suspect'), out('report.docx'));
@@ -83,13 +83,13 @@ it('is done when somebody has found it good, and given it its name', async () =>
   expect(rig.stub.count('convert/file')).toBe(1);
 });
 
-it('tries again when the program was killed: that says nothing of the result', async () => {
+it('tries again if the check command was killed, which says nothing about the result', async () => {
   rig.stub.output = Buffer.from('PK killed once, and good');
   expect((await convert('command')).status).toBe('succeeded');
   expect([await readdir(out()), rig.stub.count('download/url/get')]).toEqual([['report.docx'], 2]);
 });
 
-it('takes a suspect result that a lost attempt has delivered for its own', async () => {
+it('accepts as its own a suspect result that a lost attempt has delivered', async () => {
   rig.stub.output = Buffer.from('PK killed once, and bad');
   await mkdir(out());
   await writeFile(out('report.docx.suspect'), rig.stub.output);
@@ -97,7 +97,7 @@ it('takes a suspect result that a lost attempt has delivered for its own', async
   expect(await readdir(out())).toEqual(['report.docx.suspect']);
 });
 
-it('tells a batch of each: the row, the counts, the report, the ledger and the receipt', async () => {
+it("appears in a batch's rows, counts, report, ledger and receipt", async () => {
   rig.stub.on('download/url/get', (_seen, response, stub) => void response.end(stub.output));
   const desk = new BatchDesk(rig, 'resubmit', { policies: { check: 'command' } });
   await desk.put('a.md');
@@ -128,7 +128,7 @@ it('tells a batch of each: the row, the counts, the report, the ledger and the r
   expect([rig.stub.count('convert/file'), await desk.problems()]).toEqual([2, []]);
 });
 
-it('is no news to a schedule that told of it before', async () => {
+it('is not reported again by a schedule that has reported it before', async () => {
   rig.stub.output = bad;
   const desk = new BatchDesk(rig, 'resubmit', { policies: { check: 'command' }, isScheduled: true });
   await desk.put('a.md');
@@ -137,7 +137,7 @@ it('is no news to a schedule that told of it before', async () => {
   expect([result.folder, result.suspect]).toEqual([undefined, 1]);
 });
 
-it('opens what came, and passes by what nothing here can tell', async () => {
+it('marks a result as suspect if it does not open', async () => {
   rig.stub.output = good;
   expect(await failureOf('opens')).toMatchObject({
     code: 'RESULT_SUSPECT',
@@ -145,7 +145,7 @@ it('opens what came, and passes by what nothing here can tell', async () => {
   });
 });
 
-describe('a worker that is given no program', () => {
+describe('a worker without a check command', () => {
   const poor = rigOfEachTest();
 
   it('fails a job that asks for one before it sends anything', async () => {

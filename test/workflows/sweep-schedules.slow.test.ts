@@ -6,7 +6,7 @@ import { until } from '../support/until';
 const { rig, schedules, schedule, put, sweepsOf, sweep, resultOf } = sweepsOfEachTest();
 
 describe('a schedule of sweeps', () => {
-  it('skips a sweep that is due while one runs', async () => {
+  it('skips a sweep that is due while another one is running', async () => {
     await put('a.md', '# A\n');
     const name = await schedule();
     const hold = rig.stub.hold();
@@ -21,7 +21,7 @@ describe('a schedule of sweeps', () => {
     expect(await sweepsOf(name)).toHaveLength(1);
   });
 
-  it('cancels the running sweep and its batch where it is made so, and the next one continues', async () => {
+  it('with overlap cancel, cancels the running sweep and its batch, and the next sweep continues', async () => {
     await put('a.md', '# A\n');
     const name = await schedule({ overlap: 'cancel' });
     const hold = rig.stub.hold();
@@ -56,11 +56,11 @@ describe('a schedule of sweeps', () => {
     { settledForMs: 0 },
     { window: 0 },
     { name: 'a/b' },
-  ])('refuses %j', async (change) => {
+  ])('rejects %j', async (change) => {
     await expect(schedule(change)).rejects.toThrow(/can't be (made|started)\. (times|settledForMs|window|name)/);
   });
 
-  it('leaves alone a schedule of that name that does something else', async () => {
+  it('does not touch a schedule of the same name that does something else', async () => {
     const name = `other-${randomUUID()}`;
     await rig.temporal.schedule.create({
       scheduleId: name,

@@ -17,7 +17,7 @@ describe('a job in mode sync', () => {
 
   const request = (policies: ConversionRequest['policies'] = {}) => rig.request({ mode: 'sync', policies });
 
-  it('spends four requests, of which none is a poll', async () => {
+  it('takes four requests and no poll', async () => {
     const result = await rig.client.convert(await request());
     expect(result).toMatchObject({ status: 'succeeded', requests: 4, vcredits: 1, durationSeconds: 1 });
     expect(rig.stub.requests.map((seen) => seen.path)).toEqual([
@@ -29,7 +29,7 @@ describe('a job in mode sync', () => {
     expect(rig.stub.requests[1]?.data).toMatchObject({ mode: 'sync' });
   });
 
-  it('waits for the answer as long as submitTimeout allows, not only as long as an answer takes elsewhere', async () => {
+  it('waits for the answer up to submitTimeout, beyond the usual timeout of an answer', async () => {
     rig.stub.on('convert/file', async (_seen, response) => {
       await sleep(2_000);
       answerDone(response);
@@ -43,7 +43,7 @@ describe('a job in mode sync', () => {
     expect(await rig.client.convert(await request())).toMatchObject({ status: 'succeeded', requests: 5 });
   });
 
-  it('fails with the code of a conversion that failed', async () => {
+  it('fails with the code of a failed conversion', async () => {
     rig.stub.on('convert/file', (_seen, response) => {
       answerDone(response, { code: 'FAILED_CONVERT', message: 'The file is damaged.' });
     });
@@ -60,13 +60,13 @@ describe('a job in mode sync', () => {
       });
     });
 
-    it('does not know the outcome, and submits nothing again under the policy fail', async () => {
+    it('ends with an unknown outcome under policy fail, and does not submit again', async () => {
       const job = rig.client.convert(await request({ submitTimeout: '2 seconds', onUnknownOutcome: 'fail' }));
       await expect(job).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' });
       expect(rig.stub.count('convert/file')).toBe(1);
     });
 
-    it('submits again under the policy resubmit, and says that it may be charged twice', async () => {
+    it('submits again under policy resubmit, and says that it may be charged twice', async () => {
       const result = await rig.client.convert(await request({ submitTimeout: '2 seconds' }));
       expect(result).toMatchObject({ status: 'succeeded', possiblyChargedTwice: true });
       expect(rig.stub.count('convert/file')).toBe(2);

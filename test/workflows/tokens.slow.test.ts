@@ -6,7 +6,7 @@ import { quickPolicies, startRig, type ConversionRig } from '../support/conversi
 import { answerCompleted, answerRunning, type StubService } from '../support/stub-service';
 import { until } from '../support/until';
 
-/** Tokens that are replaced while jobs run, against a service that refuses a revoked one from one moment to the next. */
+/** Tokens that are replaced while jobs run, with a service that refuses a revoked token at once. */
 
 let folder: string;
 let rig: ConversionRig;
@@ -18,7 +18,7 @@ function revoke(stub: StubService, ...tokens: string[]): void {
   stub.refuse = ({ token }) => (tokens.includes(token) ? 'INVALID_CREDENTIAL' : undefined);
 }
 
-/** The service finishes so many conversions, and more when it is told so. */
+/** Lets the service finish this many conversions. The returned function raises the number. */
 function letFinish(count: number) {
   const finished = new Set<string>();
   rig.stub.on('task/response', ({ connector: id }, response) => {
@@ -29,7 +29,7 @@ function letFinish(count: number) {
   return { letFinish: (more: number) => void (count = more) };
 }
 
-it('a new token in the file during a batch, and the old one revoked: no file fails, and each is converted once', async () => {
+it('a new token in the file during a batch, after which the old one is revoked, fails no file, and each is converted once', async () => {
   const tokenFile = path.join(folder, 'token');
   await writeFile(tokenFile, 'first-token\n');
   rig = await startRig({ token: { tokenFile } });
@@ -37,7 +37,7 @@ it('a new token in the file during a batch, and the old one revoked: no file fai
   const run = await planRun(rig.folder, 8, { request: { window: 2 } });
   const handle = await startRun(rig.client, run.request);
   await until('some are converted', () => rig.stub.conversions.size === 4);
-  // As an editor does it: emptied, and written a moment later.
+  // Many editors truncate the file and write it a moment later.
   await writeFile(tokenFile, '');
   gate.letFinish(4);
   await until('some more are converted', () => rig.stub.conversions.size === 6);
@@ -52,7 +52,7 @@ it('a new token in the file during a batch, and the old one revoked: no file fai
 });
 
 it.each(['upload/file', 'convert/file', 'task/response', 'download/url/get'])(
-  'after a refusal of the token by %s the function is asked again, and the same step continues with another one',
+  'calls the token function again when %s refuses the token, and continues the same step with the new one',
   async (endpoint) => {
     let [token, asked] = ['first-token', 0];
     rig = await startRig({ token: { token: () => Promise.resolve(((asked += 1), token)) } });
@@ -69,7 +69,7 @@ it.each(['upload/file', 'convert/file', 'task/response', 'download/url/get'])(
   },
 );
 
-it('a service that refuses every token is asked once for each job, and the function hardly more than once in all', async () => {
+it('a service that refuses every token gets one request per job, and the token function is hardly called again', async () => {
   let asked = 0;
   const token = () => {
     asked += 1;
@@ -81,7 +81,7 @@ it('a service that refuses every token is asked once for each job, and the funct
   await convert('taken.md');
   revoke(rig.stub, 'token-of-the-vault');
   let arrived = 0;
-  // All are refused at one time, however busy the machine is.
+  // Refuses all of them at the same time, however busy the machine is.
   rig.stub.onArrival('upload/file', () => ((arrived += 1), until('all have come', () => arrived === 8)));
   const ends = await Promise.allSettled(Array.from({ length: 8 }, (_, index) => convert(`${index}.md`)));
   expect(ends).toEqual(ends.map(() => expect.objectContaining({ status: 'rejected' }) as unknown));
@@ -89,7 +89,7 @@ it('a service that refuses every token is asked once for each job, and the funct
   expect(asked).toBeLessThan(6);
 });
 
-it('a job waits for a token file that is not there yet', async () => {
+it('a job waits for a token file that does not exist yet', async () => {
   const tokenFile = path.join(folder, 'token');
   rig = await startRig({ token: { tokenFile } });
   const handle = await rig.client.start(await rig.request());

@@ -7,7 +7,7 @@ import { answerError, answerJson } from '../support/stub-service';
 import { testTemporalAddress } from '../support/temporal';
 import { startTemporalProxy, type Refusal, type TemporalProxy } from '../support/temporal-proxy';
 
-/** Answers of a submit that Temporal can't be told: the conversion was accepted, so nothing may be sent again in silence. */
+/** Answers to a submit that can't be recorded in Temporal. The conversion was accepted, so it must not be repeated silently. */
 
 const codec = new FailingCodec();
 const dataConverter = { payloadCodecs: [codec] };
@@ -30,7 +30,7 @@ async function convert(name: string, onUnknownOutcome: 'fail' | 'resubmit') {
   return { submits: rig.stub.count('convert/file') - before, ...outcome };
 }
 
-it('an accepted submit with 12,000 warnings is recorded with the first 50 of them, and counts the rest', async () => {
+it('an accepted submit with 12,000 warnings is recorded with the first 50 of them and the number of the rest', async () => {
   const names = Array.from({ length: 12_000 }, (_, number) => [`WARNING_${number}`, 'advice '.repeat(30)]);
   const warning = Object.fromEntries(names) as Record<string, string>;
   rig.stub.on('convert/file', (_seen, response) =>
@@ -52,7 +52,7 @@ it('an accepted submit with 12,000 warnings is recorded with the first 50 of the
   expect([warnings[0]?.[0], warnings.at(-1)]).toEqual(['WARNING_0', ['MORE_WARNINGS', 'and 11950 more']]);
 });
 
-it('an answer that a codec fails to write once is told by the next attempt', async () => {
+it('an answer that a codec fails to encode once is reported by the next attempt', async () => {
   answerWithId(randomUUID(), { poisons: true });
   const outcome = await convert('codec', 'fail');
   expect(outcome).toMatchObject({ submits: 1, result: { status: 'succeeded', possiblyChargedTwice: false } });
@@ -61,7 +61,7 @@ it('an answer that a codec fails to write once is told by the next attempt', asy
 describe('an id of 3 MB in the answer', () => {
   const arrange = () => answerWithId('x'.repeat(3_000_000));
 
-  it('leaves the outcome unknown: policy fail sends one convert request', async () => {
+  it('makes the outcome unknown: policy fail sends one convert request', async () => {
     arrange();
     const { submits, failure } = (await convert('long-fail', 'fail')) as {
       submits: number;
@@ -71,7 +71,7 @@ describe('an id of 3 MB in the answer', () => {
     expect(failure.details).toMatchObject({ charge: 'maybe' });
   });
 
-  it('is submitted again under policy resubmit as often as it says, and marked', async () => {
+  it('is submitted again under policy resubmit within maxResubmissions, and marked', async () => {
     arrange();
     const { submits, ...outcome } = await convert('long-resubmit', 'resubmit');
     expect(submits).toBeGreaterThan(1);
@@ -114,7 +114,7 @@ describe('on a bad link to Temporal', () => {
     expect(through.stub.conversions.size).toBe(before + 1);
   }
 
-  it('a fence whose acknowledgement is lost is taken back: nothing was sent, so nothing is unknown', async () => {
+  it('a fence whose acknowledgement is lost is withdrawn: nothing was sent, so nothing is unknown', async () => {
     through.stub.on('upload/file', (seen, response) => {
       const lostOnce = { status: 3, message: 'lost on the way back', isPassedOn: true, times: 1 };
       refused['RecordActivityTaskHeartbeat'] = lostOnce;
@@ -124,7 +124,7 @@ describe('on a bad link to Temporal', () => {
     expect(refused['RecordActivityTaskHeartbeat']?.times).toBe(0);
   });
 
-  /** By default until the server has given an attempt up, which it does after two seconds. */
+  /** Cuts the link, by default for three seconds: the server gives an attempt up after two. */
   const cut = (
     methods: readonly string[],
     refusal: Refusal = { status: 14, message: 'the link is down' },
@@ -134,7 +134,7 @@ describe('on a bad link to Temporal', () => {
     setTimeout(() => (refusal.times = 0), forMs);
   };
 
-  it('a fence that stands though its attempt sent nothing, and was given up, is none', async () => {
+  it('a fence that remains from an abandoned attempt that sent nothing is ignored', async () => {
     let asked = 0;
     through.stub.on('upload/file', (seen, response) => {
       cut(['RespondActivityTaskFailed']);
@@ -151,7 +151,7 @@ describe('on a bad link to Temporal', () => {
     expect(asked).toBeGreaterThan(1);
   });
 
-  it('an accepted submit of which Temporal is told too late is known to the next attempt', async () => {
+  it('an accepted submit that is reported to Temporal too late is known to the next attempt', async () => {
     through.stub.on('convert/file', (seen, response) => {
       cut(['RespondActivityTaskCompleted']);
       through.stub.answerAsAlways(seen, response);
@@ -159,7 +159,7 @@ describe('on a bad link to Temporal', () => {
     await expectOneSubmit({ submitTimeout: '2 seconds' });
   });
 
-  it('a refusal of which Temporal is told after two lost attempts is one: the submit is made again', async () => {
+  it('a refusal that is reported to Temporal after two lost attempts still counts: the submit is repeated', async () => {
     through.stub.first('convert/file', (response) => {
       cut(['RecordActivityTaskHeartbeat', 'RespondActivityTaskFailed'], undefined, 5_500);
       answerError(response, 429, 'TOO_MANY_REQUESTS', { 'retry-after': '1' });

@@ -10,13 +10,13 @@ import { MemoryFiles } from '../support/memory-files';
 import { answerCompleted, answerError } from '../support/stub-service';
 import { until } from '../support/until';
 
-/** Workers on several hosts; `test/recovery/machines.slow.test.ts` has real ones. */
+/** Workers on several simulated hosts; `test/recovery/machines.slow.test.ts` uses real ones. */
 
 const rig = rigOfAllTests({ stores: { memory: new MemoryFiles() } });
 const sharing = rigOfAllTests({ stores: { file: createLocalFiles({ isShared: true }) } });
 let out: string;
 
-/** Of the worker that takes the next step. */
+/** The host of the worker that takes the next step. */
 const hostname = jest.spyOn(os, 'hostname');
 const moveTo = (host: string) => hostname.mockReturnValue(host);
 
@@ -24,7 +24,7 @@ afterAll(() => hostname.mockRestore());
 
 beforeEach(async () => {
   moveTo('first');
-  // Each has a destination of its own: another job would take up what the last one left.
+  // Each test has its own destination: a job would continue from what the last one with the same destination left.
   out = await mkdtemp(path.join(rig.folder, 'out-'));
   for (const { stub } of [rig, sharing]) {
     stub.requests.length = 0;
@@ -36,7 +36,7 @@ beforeEach(async () => {
 const start = async (request: Partial<ConversionRequest> = {}, { client } = rig): Promise<ConversionHandle> =>
   client.start(await rig.request({ destination: `${out}/`, ...request }));
 
-/** The worker that takes the step after this request is on another host. */
+/** Lets a worker on another host take the step after this request. */
 const moveAt = (endpoint: string, { stub } = rig): void =>
   stub.on(endpoint, (seen, response) => {
     moveTo('other');
@@ -57,7 +57,7 @@ async function expectInPlace(job: ConversionHandle, { stub } = rig): Promise<voi
   expect([stub.conversions.size, await readdir(out)]).toEqual([1, ['report.pdf']]);
 }
 
-describe('a job that writes to a local folder, when another host takes its next step', () => {
+describe('a job with a local destination folder whose next step is taken on another host', () => {
   it('pays for nothing, says so, and continues on the host of its upload', async () => {
     moveAt('upload/file');
     const job = await start();
@@ -67,7 +67,7 @@ describe('a job that writes to a local folder, when another host takes its next 
     await expectInPlace(job);
   });
 
-  it('fetches its result on the host of its upload and nowhere else', async () => {
+  it('downloads its result on the host of its upload and nowhere else', async () => {
     rig.stub.on('task/response', (seen, response) => {
       moveTo('other');
       answerCompleted(response, seen.connector);
@@ -79,7 +79,7 @@ describe('a job that writes to a local folder, when another host takes its next 
     await expectInPlace(job);
   });
 
-  it('uploads again only where it uploaded first', async () => {
+  it('uploads again only on the host of its first upload', async () => {
     rig.stub.on('convert/file', (_seen, response) => {
       moveTo('other');
       rig.stub.asAlways('convert/file');
@@ -92,7 +92,7 @@ describe('a job that writes to a local folder, when another host takes its next 
     await expectInPlace(job);
   });
 
-  it('goes on there at once if the workers share their files', async () => {
+  it('continues at once if the workers share their files', async () => {
     moveAt('upload/file', sharing);
     await expectInPlace(await start({}, sharing), sharing);
   });
@@ -101,13 +101,13 @@ describe('a job that writes to a local folder, when another host takes its next 
 it.each([
   ['an object store', 'memory:///out/report.pdf'] as const,
   ['nowhere, as it stays at the service', undefined] as const,
-])('a job that writes to %s goes on on any host', async (_where, destination) => {
+])('a job that writes to %s continues on any host', async (_where, destination) => {
   moveAt('upload/file');
   const job = await rig.client.start(await rig.request({ destination }));
   expect(await job.result()).toMatchObject({ status: 'succeeded', charge: 'yes' });
 });
 
-it('a job that is cancelled or fails before its download leaves nothing in the folder, and costs no step for that', async () => {
+it('a job that is cancelled or fails before its download leaves nothing in the folder, and needs no extra step for that', async () => {
   rig.stub.complete({ error: { code: 'CORRUPT_FILE', message: 'no.' } });
   const job = await start();
   await expect(job.result()).rejects.toMatchObject({ details: { phase: 'converting' } });

@@ -13,7 +13,7 @@ const eventsOf = async (workflowId: string): Promise<number> =>
   (await rig.temporal.workflow.getHandle(workflowId).describe()).historyLength;
 
 describe('a batch', () => {
-  it('refuses what it cannot do, names the limit, and writes nothing of it into its history', async () => {
+  it('rejects an invalid Update, names the limit, and adds nothing to its history', async () => {
     rig.stub.hold();
     const { request, name } = await planRun(rig.folder, 4, { request: { window: 2 } });
     const batch = await startRun(rig.client, request);
@@ -48,7 +48,7 @@ describe('a batch', () => {
     expect(await batch.result()).toMatchObject({ status: 'cancelled', cancelled: 4 });
   });
 
-  it('hears later what it was told while no worker ran', async () => {
+  it('receives later what it was told while no worker was running', async () => {
     await rig.stopWorker();
     const { request, name } = await planRun(rig.folder, 2);
     const batch = await startRun(rig.client, request);
@@ -61,7 +61,7 @@ describe('a batch', () => {
   });
 });
 
-it('a batch is told by signals where the server takes no Update', async () => {
+it('a batch falls back to signals if the server does not accept Updates', async () => {
   rig.stub.hold();
   const refused: Record<string, Refusal> = { UpdateWorkflowExecution: { status: 7, message: 'not allowed' } };
   const proxy = await startTemporalProxy(testTemporalAddress(), refused);

@@ -14,15 +14,15 @@ import { retryJob } from '../support/retry';
 import { until } from '../support/until';
 
 /*
- * Workers of two versions of one deployment, side by side on one task queue. Under version 1 a job and a batch begin; then version 2 becomes
- * the current one, another job begins, and only then conversions finish.
+ * Workers of two versions of one deployment, side by side on one task queue. A job and a batch start under version 1, then version 2
+ * becomes current, another job starts, and only then do conversions finish.
  */
 const deploymentName = `test-${randomUUID()}`;
 const batchItems = 6;
 const workers = new Map<string, { worker: Worker; running: Promise<void> }>();
 let connection: NativeConnection;
 let isHeld = true;
-// Before the rig is closed.
+// Registered first, so that it runs before the rig closes.
 afterAll(async () => {
   isHeld = false;
   await Promise.all([...workers.keys()].map(stopWorker));
@@ -91,14 +91,14 @@ async function startJob(name: string, policies: ConversionPolicies = {}): Promis
   });
 }
 
-/** A job that is still to be started converts not yet. */
+/** Returns false also for a job that has not been started yet. */
 const converts = async (job: ConversionHandle): Promise<boolean> =>
   job.state().then(
     ({ phase }) => phase === 'converting',
     () => false,
   );
 
-/** Build ids of the workers that ran the workflow's tasks, each once. */
+/** The distinct build ids of the workers that ran the workflow's tasks. */
 async function buildsOf(workflowId: string, runId?: string): Promise<string[]> {
   const { events } = await rig.temporal.workflow.getHandle(workflowId, runId).fetchHistory();
   const builds = (events ?? []).flatMap(({ workflowTaskCompletedEventAttributes: completed }) =>
@@ -107,20 +107,20 @@ async function buildsOf(workflowId: string, runId?: string): Promise<string[]> {
   return [...new Set(builds)];
 }
 
-it('ends a job that began on the old version there', async () =>
+it('finishes a job on the old version if it started there', async () =>
   expect([(await old.result()).status, await buildsOf(old.workflowId)]).toEqual(['succeeded', ['1']]));
 
-it('begins jobs on the new version', async () =>
+it('starts new jobs on the new version', async () =>
   expect([(await young.result()).status, await buildsOf(young.workflowId)]).toEqual(['succeeded', ['2']]));
 
-it('lets a batch continue with the new version from one of its runs to the next, its new jobs too, and loses none', async () => {
+it('moves a batch and its new jobs to the new version when it continues as new, and loses none', async () => {
   expect((await endBatch(batch, run)).result).toMatchObject({ status: 'completed', succeeded: batchItems });
   const runs = await runsOf(rig.temporal, run.name);
   expect(await Promise.all(runs.map(({ runId }) => buildsOf(run.name, runId)))).toEqual([['1'], ['2']]);
   expect([await buildsOf(run.jobId(1)), await buildsOf(run.jobId(batchItems))]).toEqual([['1'], ['2']]);
 });
 
-it('retries a job of the old version on the new one, whose workers may be all that there are', async () => {
+it('retries a job of the old version on the new one, also when no worker of the old version is left', async () => {
   await stopWorker('1');
   const again = await retryJob(rig.temporal, lost.workflowId);
   expect(await again.result()).toMatchObject({ status: 'succeeded', charge: 'yes' });

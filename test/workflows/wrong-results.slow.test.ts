@@ -6,7 +6,7 @@ import { quickPolicies, rigOfAllTests } from '../support/conversion-worker';
 import { pdfOf, zipOf } from '../support/made-results';
 import { answerOutput } from '../support/stub-service';
 
-/** A service that makes mistakes: 60 results are wrong in eight ways, among 120 right ones of twelve formats. */
+/** A faulty service: 60 results are wrong in eight ways, among 120 correct ones of twelve formats. */
 
 const rig = rigOfAllTests();
 
@@ -39,7 +39,7 @@ const rightResults = async (): Promise<Record<string, Buffer>> => ({
   tiff: await picture('tiff'),
 });
 
-/** By what is wrong, the results of the formats that it can be wrong with. */
+/** Wrong results: what is wrong, the format and the bytes. */
 async function wrongResults(right: Record<string, Buffer>): Promise<[what: string, format: string, bytes: Buffer][]> {
   const formats = Object.keys(right);
   const ofAll = (what: string, of: (format: string, index: number) => Buffer) =>
@@ -63,7 +63,7 @@ async function wrongResults(right: Record<string, Buffer>): Promise<[what: strin
   ];
 }
 
-it('gives none of the wrong ones its name, and calls none of the right ones suspect', async () => {
+it('delivers none of the wrong results under its name, and calls none of the correct ones suspect', async () => {
   const right = await rightResults();
   const results = new Map<string, Buffer>();
   for (const [index, [what, format, bytes]] of (await wrongResults(right)).entries()) {

@@ -21,7 +21,7 @@ describe('a template', () => {
     expect(fill(defaultTemplate, { dir: '', name: '.hidden' })).toBe('.hidden.pdf');
   });
 
-  it('leaves the folder by no name', () => {
+  it("can't be escaped from by a name", () => {
     expect(fill('{name}', { name: '..' })).toBe('output');
     expect(fill('{name}', { name: '../../etc/x' })).toBe('output/output/etc/x');
   });
@@ -34,5 +34,5 @@ describe('a template', () => {
     ['', 'it ends with no name for the file. Add {name}.{ext}'],
     ['/out/{name}', 'it is absolute. Name the folder with --out, and the rest in the template.'],
     ['../{name}', 'it leaves the out folder. Leave out the dots.'],
-  ])('%j is refused', (template, problem) => expect(parseTemplate(template)).toEqual({ problem }));
+  ])('%j is rejected', (template, problem) => expect(parseTemplate(template)).toEqual({ problem }));
 });

@@ -20,7 +20,7 @@ async function read(
 }
 
 describe('a CSV manifest', () => {
-  it('may have quotes, a byte order mark, CRLF, empty lines and its columns in any order, in pieces of any size', async () => {
+  it('may have quotes, a byte order mark, CRLF, empty lines and columns in any order, in pieces of any size', async () => {
     const content =
       '\ufeffOutput, source,destination\r\npdf,"a ""x"", b.md",\r\n\r\npdf,"two\nlines.md",out/x.pdf\r\nhtml,c.md';
     for (const pieces of [1, 2, 3, 7, 1000]) {
@@ -37,7 +37,7 @@ describe('a CSV manifest', () => {
     }
   });
 
-  it('may have parameters in a column, several of them with spaces between them', async () => {
+  it('may have a column of parameters, separated by spaces', async () => {
     const { rows, bad } = await read(
       'source,output,parameters\na,pdf,dpi=300 page_size=a5\nb,pdf,\nc,pdf,a5\nd,pdf,output=x\n',
     );
@@ -48,7 +48,7 @@ describe('a CSV manifest', () => {
     ]);
   });
 
-  it('takes every name of a format that --to takes, spelt as freely', async () => {
+  it('accepts every format name that --to accepts, in any spelling', async () => {
     const { rows } = await read('source,output,input\na,.PDF,md-gfm\nb,x_y-z, TXT \n');
     expect(rows.map(({ output, input }) => [output, input])).toEqual([
       ['pdf', 'md-gfm'],
@@ -69,20 +69,20 @@ describe('a CSV manifest', () => {
     ['semicolons', semicolons, 0],
     ['tabs', tabs, 0],
     ['a line that names the separator', `sep=;\r\n${semicolons}`, 1],
-  ])('may have its columns separated as a spreadsheet program does: %s', async (_title, text, linesBefore) => {
+  ])('may be separated like a spreadsheet export: %s', async (_title, text, linesBefore) => {
     const expected = rows.map((row) => ({ ...row, line: row.line + linesBefore }));
     for (const pieces of [1, 7, 1000]) {
       expect(await read(text, { pieces })).toEqual({ rows: expected, bad: [], messages: [], warned: [] });
     }
   });
 
-  it('that is UTF-16, as some programs save Unicode text, is refused with what to do', async () => {
+  it('in UTF-16, as some programs save Unicode text, is rejected with advice', async () => {
     for (const content of [Buffer.from(`\ufeff${tabs}`, 'utf16le'), Buffer.from(`\ufeff${tabs}`, 'utf16le').swap16()]) {
       expect((await read(content)).messages).toEqual(['m.csv is UTF-16. Save it in UTF-8.']);
     }
   });
 
-  it('may be Windows-1252, with one warning that names the first line of it', async () => {
+  it('may be in Windows-1252, with one warning that names its first such line', async () => {
     const letters = 'source;output\na.md;pdf\nM\xe4rz \x80.md;pdf\n\xfc.md;pdf\n';
     const { rows: found, bad, warned } = await read(Buffer.from(letters, 'latin1'));
     expect(found.map(({ source }) => source)).toEqual(['a.md', 'März €.md', 'ü.md']);
@@ -92,7 +92,7 @@ describe('a CSV manifest', () => {
     ]);
   });
 
-  it('needs no column output when one format is named for all rows, which its own values override', async () => {
+  it('needs no output column if one format is given for all rows; values of its own override it', async () => {
     const { rows } = await read('source\na.md\n', { to: 'pdf' });
     expect(rows).toMatchObject([{ source: 'a.md', output: 'pdf' }]);
     const { rows: mixed } = await read('source,output\na.md,\nb.md,html\n', { to: 'pdf' });
@@ -127,7 +127,7 @@ describe('a CSV manifest', () => {
       'm.csv line 2: there is a quote inside of a value. Put the whole value in quotes, and write the quote twice. What follows was not checked.',
       'source,output\na"b,pdf\n',
     ],
-  ])('is refused, with the line and what to do: %s', async (message, content) => {
+  ])('is rejected, with the line and advice: %s', async (message, content) => {
     expect((await read(content)).messages).toEqual([message]);
   });
 
@@ -144,11 +144,11 @@ describe('a CSV manifest', () => {
       'm.csv line 2: there are 3 values for 2 columns. Put a value with a semicolon in quotes.',
       'source;output\na;b;pdf\n',
     ],
-  ])('has a row that is none, with the line and what to do: %s', async (message, content) => {
+  ])('has an invalid row, with the line and advice: %s', async (message, content) => {
     expect(await read(content)).toMatchObject({ bad: [message], messages: [] });
   });
 
-  it('with bytes that are neither UTF-8 nor Windows-1252 is read but for that row, byte order mark or not', async () => {
+  it('with a row that is neither UTF-8 nor Windows-1252 is read except for that row, with or without a byte order mark', async () => {
     for (const mark of ['', '\ufeff']) {
       const content = Buffer.concat([
         Buffer.from(`${mark}source,output\na,pdf\n`),
@@ -160,7 +160,7 @@ describe('a CSV manifest', () => {
     }
   });
 
-  it('with an unclosed quote is not read into memory as a whole', async () => {
+  it('with an unclosed quote is not read into memory completely', async () => {
     let produced = 0;
     async function* endless() {
       yield Buffer.from('source,output\n"a,pdf\n');
@@ -172,7 +172,7 @@ describe('a CSV manifest', () => {
     expect(produced).toBeLessThan(50);
   });
 
-  it('tells all that is wrong with a row in one text', async () =>
+  it('reports all errors of a row in one text', async () =>
     expect((await read('source,output\n,?\n,pdf\n')).bad).toEqual([
       'm.csv line 2, column source: it is empty. Name the file to convert. m.csv line 2, column output: "?" is not the name of a format. See: fileconv formats',
       'm.csv line 3, column source: it is empty. Name the file to convert.',
@@ -182,7 +182,7 @@ describe('a CSV manifest', () => {
 describe('a JSON Lines manifest', () => {
   const jsonl = (...lines: string[]) => read(lines.join('\n'), { name: 'm.jsonl' });
 
-  it('has one object a line; empty lines, null and CRLF do not matter', async () => {
+  it('has one object per line; empty lines, null and CRLF are ignored', async () => {
     const content =
       '\ufeff{"source":"a.md","output":"pdf"}\r\n\r\n{"source":"b.md","output":"pdf","input":null,"destination":"x/"}';
     for (const pieces of [1, 5, 1000]) {
@@ -193,12 +193,12 @@ describe('a JSON Lines manifest', () => {
     }
   });
 
-  it('without a name is told from CSV by its first character', async () => {
+  it('without a name is distinguished from CSV by its first character', async () => {
     expect((await read('\n {"source":"a","output":"pdf"}', { name: 'standard input' })).rows).toHaveLength(1);
     expect((await read('source,output\na,pdf', { name: 'standard input' })).rows).toHaveLength(1);
   });
 
-  it('names line and key of everything that is wrong', async () => {
+  it('reports every error with line and key', async () => {
     const { rows, bad, messages } = await jsonl(
       '{"source":"a","output":"pdf"}',
       '{"source":"a"',
@@ -221,7 +221,7 @@ describe('a JSON Lines manifest', () => {
     ]);
   });
 
-  it('that is one array, or empty, or not UTF-8 is refused', async () => {
+  it('is rejected if it is an array, empty, or not UTF-8', async () => {
     expect((await jsonl('[{"source":"a"}]')).messages).toEqual([
       'm.jsonl is one JSON array. Write one object a line instead.',
     ]);

@@ -1,6 +1,6 @@
 import { askingOf, type FormatQuestions } from '../../../src/batch/plan/settle-row';
 
-/** What is said of a row's formats, by the plan of a worker and by a dry run. */
+/** What the plan of a worker and a dry run say about the formats of a row. */
 
 const service = (answer: Awaited<ReturnType<FormatQuestions['answerAboutPair']>>) => {
   return { answerAboutPair: jest.fn(() => Promise.resolve(answer)), targets: () => Promise.resolve(['webp', 'pdf']) };
@@ -16,13 +16,13 @@ it.each([
   ['unknownInput', {}, undefined],
   ['unknownInput', { input: 'mdd' }, 'INVALID_INPUT_FORMAT: The service knows no format mdd. See:'],
   [true, { extension: '' }, "NOT_VALID_EXTENSION: By the extension of its name the service tells a file's format"],
-] as const)('of an answer %s about %j it is %s', async (answer, changes, said) => {
+] as const)('turns the answer %s about %j into %s', async (answer, changes, said) => {
   const refusal = await askingOf(service(answer), 'fail')({ ...pair, ...changes });
   if (said === undefined) expect(refusal).toBeUndefined();
   else expect(`${refusal?.code}: ${refusal?.message}`).toContain(said);
 });
 
-it('the service is asked once for each pair, and not about a result that is there and is skipped', async () => {
+it('asks the service once for each pair, and not about an existing result that is skipped', async () => {
   const asked = service(true);
   const ask = askingOf(asked, 'skip');
   for (const exists of [true, false, false]) await ask({ ...pair, exists });

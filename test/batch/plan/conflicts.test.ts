@@ -36,7 +36,7 @@ describe('conflicts of files', () => {
     ]);
   });
 
-  it('leave what was delivered to its own row, also in the ledger, and replace it for none of them', async () => {
+  it('leave a delivered result to its own row, also in the ledger, and replace it for none of them', async () => {
     const cwd = await makeTree({ 'in/a.md': 'a', 'in/b.md': 'b' });
     await plan(cwd);
     await writeResults(cwd, await convertAll(cwd));
@@ -48,7 +48,7 @@ describe('conflicts of files', () => {
     await writeResults(cwd, await convertAll(cwd, { run: 2 }), 2);
     await writeFile(path.join(cwd, 'in/a.md'), 'changed');
     expect(await plan(cwd)).toMatchObject({ done: 2, todo: 0, bad: 2 });
-    // Without the other one it is known whose the result is: it is replaced.
+    // Without the other row, the owner of the result is clear, so it is replaced.
     await rm(path.join(cwd, 'in/a.txt'));
     expect(await plan(cwd)).toMatchObject({ done: 2, todo: 1, bad: 0, replaced: 1 });
   });
@@ -70,14 +70,14 @@ describe('conflicts of files', () => {
   it.each([
     ['case', 'in/A.md', 'in/a.md'],
     ['encoding of an accent', 'in/\u00e9.md', 'in/e\u0301.md'],
-  ])('are names that differ in %s alone', async (_, one, two) => {
+  ])('include names that differ in %s alone', async (_, one, two) => {
     const [message = ''] = messagesOf((await plan(await makeTree({ [one]: '1', [two]: '2' }))).problems);
     expect(message).toContain('which many file systems take for the same name). Rename one of them.');
     expect(message).toContain(one);
     expect(message).toContain(two);
   });
 
-  it('are a source that would be replaced, by its name or by a link to it, found in either order', async () => {
+  it('include sources that would be replaced, by name or through a link, in either order', async () => {
     const cwd = await makeTree({ 'in/a.pdf': 'a', 'in/b.md': 'b', 'in/b.pdf': 'c' });
     const inPlace = await plan(cwd, {
       out: folderUri(cwd, 'in'),
@@ -100,7 +100,7 @@ describe('conflicts of files', () => {
     expect(await plan(linked)).toMatchObject({ todo: 1, failures: { DESTINATION_IS_SOURCE: 1 } });
   });
 
-  it('are a result where another needs a folder', async () => {
+  it('include a result in a place where another result needs a folder', async () => {
     const cwd = await makeTree({ 'in/x.md': 'a', 'in/x.pdf/y.md': 'b' });
     const [file, inFolder] = [path.join(cwd, 'out/x.pdf'), path.join(cwd, 'out/x.pdf/y.pdf')];
     const cure = 'need a file and a folder of one name. Give one of them another name.';
@@ -112,7 +112,7 @@ describe('conflicts of files', () => {
     expect(await plan(cwd)).toMatchObject({ todo: 1, bad: 5, failures: { DESTINATION_TAKEN: 5 } });
   });
 
-  it('are an out folder that is a file, and a template that is none', async () => {
+  it('include an out folder that is a file, and an invalid template', async () => {
     const cwd = await makeTree({ 'in/x.md': 'a', out: '' });
     expect(messagesOf((await plan(cwd)).problems)).toEqual([
       `${path.join(cwd, 'out')} is not a folder. Name a folder with --out.`,

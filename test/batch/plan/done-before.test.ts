@@ -18,7 +18,7 @@ async function convertedTree(write: typeof writeResults | typeof writeParts = wr
   return cwd;
 }
 
-/** The rows that a run is to convert, with what is to become of an existing result. */
+/** The rows that a run will convert, and whether each replaces an existing result. */
 async function todoOf(cwd: string, run = 2): Promise<[name: string, isReplaced: true | undefined][]> {
   const items = await readItems(cwd, run);
   return items.filter(({ done }) => !done).map(({ source, replaces }) => [path.basename(source), replaces && true]);
@@ -28,7 +28,7 @@ describe('a batch that is planned again', () => {
   it.each([
     ['results.jsonl', writeResults],
     ['parts that were never merged', writeParts],
-  ])('has nothing to do when nothing changed, and makes no run (%s)', async (_, write) => {
+  ])('has nothing to do if nothing has changed, and creates no run (%s)', async (_, write) => {
     const cwd = await convertedTree(write);
     const planned = await plan(cwd);
     expect(planned).toMatchObject({ rows: 3, done: 3, todo: 0, bytes: 0, formats: [], existing: { count: 0 } });
@@ -36,7 +36,7 @@ describe('a batch that is planned again', () => {
     expect(await listRuns(cwd)).toEqual(['run-0001']);
   });
 
-  it('makes a run of rows that fail in the plan, though it converts nothing, so that reports and retries know them', async () => {
+  it('creates a run for rows that fail in the plan, even if nothing is converted, so that reports and retries know them', async () => {
     const cwd = await convertedTree();
     await addFiles(cwd, { 'in/empty.md': '' });
     for (const run of [2, 3]) {
@@ -47,7 +47,7 @@ describe('a batch that is planned again', () => {
     expect(await retry(cwd)).toMatchObject({ run: { number: 4 }, todo: 0, failures: { SOURCE_EMPTY: 1 } });
   });
 
-  it('makes no run for a schedule while the same rows fail as in its last one', async () => {
+  it('creates no run for a schedule while the same rows fail as in its last one', async () => {
     const cwd = await convertedTree();
     await addFiles(cwd, { 'in/empty.md': '' });
     const scheduled = () => plan(cwd, { mayBeEmpty: true });
@@ -58,7 +58,7 @@ describe('a batch that is planned again', () => {
     expect(await scheduled()).toMatchObject({ run: { number: 3 } });
   });
 
-  it('writes nothing at all when nothing changed, for which it needs no permission to remove it', async () => {
+  it('writes nothing if nothing has changed, so it needs no permission to remove files', async () => {
     const cwd = await convertedTree();
     await plan(cwd);
     const files = createLocalFiles();
@@ -67,7 +67,7 @@ describe('a batch that is planned again', () => {
     expect(await plan(cwd, { files: readOnly })).toMatchObject({ rows: 3, done: 3, todo: 0 });
   });
 
-  it('does not take a file for changed that cannot be read for a while', async () => {
+  it('does not treat a temporarily unreadable file as changed', async () => {
     const cwd = await convertedTree();
     await utimes(path.join(cwd, 'in/b.md'), 1, 1);
     const files = createLocalFiles();
@@ -89,7 +89,7 @@ describe('a batch that is planned again', () => {
     expect(await listRuns(cwd)).toEqual(['run-0001']);
   });
 
-  it('converts what is new or changed, replaces its own results, and carries on what was done', async () => {
+  it('converts what is new or changed, replaces its own results, and carries over what was done', async () => {
     const cwd = await convertedTree();
     await addFiles(cwd, { 'in/b.md': 'BB', 'in/d.md': 'd' });
     expect(await plan(cwd)).toMatchObject({
@@ -113,7 +113,7 @@ describe('a batch that is planned again', () => {
     expect(await plan(cwd)).toMatchObject({ done: 4, todo: 0 });
   });
 
-  it('carries on the warnings of what was done', async () => {
+  it('carries over the warnings of done rows', async () => {
     const cwd = await makeTree(files);
     await plan(cwd);
     const warnings = { FONT_MISSING: 'Install it.' };
@@ -136,7 +136,7 @@ describe('a batch that is planned again', () => {
     expect((await readItems(cwdOfRetry, 2)).map(({ done }) => done?.warnings)).toEqual([warnings, undefined, warnings]);
   });
 
-  it('takes a source for the same when it was only touched or copied, and for another when its bytes changed in place', async () => {
+  it('treats a source that was only touched or copied as the same, and one with other bytes as changed', async () => {
     const cwd = await convertedTree();
     await utimes(path.join(cwd, 'in/a.md'), 1000, 1000);
     await writeFile(path.join(cwd, 'in/copy'), 'bb');
@@ -146,11 +146,11 @@ describe('a batch that is planned again', () => {
     expect(await todoOf(cwd)).toEqual([['c.md', true]]);
   });
 
-  it('does not read a source again whose stamp is the same', async () => {
+  it('does not read a source again if its stamp is the same', async () => {
     const cwd = await makeTree(files);
     await plan(cwd);
     const results = await convertAll(cwd);
-    // Told from reading: the content's hash is that of nothing.
+    // A wrong hash, so that reading the content would show as a change.
     await writeResults(
       cwd,
       results.map((result) => ({
@@ -169,12 +169,12 @@ describe('a batch that is planned again', () => {
     expect(await plan(cwd, { what: other })).toMatchObject({ done: 0, todo: 3, replaced: 3 });
   });
 
-  it('tells of results that are gone or have another size, and never replaces what a person put there', async () => {
+  it('reports results that are gone or have another size, and never replaces a file that a person put there', async () => {
     const cwd = await convertedTree();
     await rm(path.join(cwd, 'out/a.pdf'));
     await mkdir(path.join(cwd, 'out/a.pdf'));
     await writeFile(path.join(cwd, 'out/b.pdf'), 'a text of my own');
-    // Of the same size as the result was, and its source changed.
+    // The same size as the result had, and its source has changed.
     await writeFile(path.join(cwd, 'out/c.pdf'), 'my text ok');
     await addFiles(cwd, { 'in/c.md': 'CCCC' });
     const planned = await plan(cwd);
@@ -186,7 +186,7 @@ describe('a batch that is planned again', () => {
     expect(await todoOf(cwd)).toEqual([['c.md', undefined]]);
   });
 
-  it('takes failed and unfinished rows up again', async () => {
+  it('takes up failed and unfinished rows again', async () => {
     const cwd = await makeTree(files);
     await plan(cwd);
     const results = await convertAll(cwd, { fail: ['b.md'] });
@@ -199,7 +199,7 @@ describe('a batch that is planned again', () => {
     ]);
   });
 
-  it('still replaces a result of the run before last when the last one failed to', async () => {
+  it('still replaces a result of the run before last if the last one failed to', async () => {
     const cwd = await convertedTree();
     await addFiles(cwd, { 'in/b.md': 'BB' });
     for (const run of [2, 3]) {
@@ -234,7 +234,7 @@ describe('a batch that is planned again', () => {
     expect(await todoOf(cwd)).toEqual([['a.md', undefined]]);
   });
 
-  it('does not take its own results for sources when they stand beside them', async () => {
+  it('does not treat its own results beside the sources as sources', async () => {
     const cwd = await makeTree(files);
     const inPlace = { out: folderUri(cwd, 'in') };
     await plan(cwd, inPlace);
@@ -257,7 +257,7 @@ describe('a batch that is planned again', () => {
 describe('results that a killed worker left', () => {
   const part = (cwd: string, number: number) => path.join(runFolder(cwd, 1), 'parts', `00000${number}.jsonl`);
 
-  it('count but for a torn last line of any part', async () => {
+  it('count except for a torn last line of any part', async () => {
     const cwd = await convertedTree(writeParts);
     const { length } = await readFile(part(cwd, 1));
     await truncate(part(cwd, 1), length - 20);
@@ -266,14 +266,14 @@ describe('results that a killed worker left', () => {
     expect((await todoOf(cwd)).map(([name]) => name)).toEqual(['b.md']);
   });
 
-  it('count with a last line that is whole but for its end', async () => {
+  it('count including a last line that lacks only its line feed', async () => {
     const cwd = await convertedTree(writeParts);
     const { length } = await readFile(part(cwd, 1));
     await truncate(part(cwd, 1), length - 1);
     expect(await plan(cwd)).toMatchObject({ done: 3 });
   });
 
-  it('of one item twice count as the last of them says', async () => {
+  it('count as the last entry of each item says', async () => {
     const cwd = await makeTree(files);
     await plan(cwd);
     const results = await convertAll(cwd);
@@ -284,7 +284,7 @@ describe('results that a killed worker left', () => {
   it.each([
     ['is no JSON', 'garbage\n'],
     ['is no result', '{"item":"one","status":"succeeded"}\n'],
-  ])('are an error with file, line and what to do, where a line in the middle %s', async (_, line) => {
+  ])('cause an error with file, line and advice if a line in the middle %s', async (_, line) => {
     const cwd = await convertedTree(writeParts);
     const content = await readFile(part(cwd, 1), 'utf8');
     await writeFile(part(cwd, 1), line + content);
@@ -294,7 +294,7 @@ describe('results that a killed worker left', () => {
     expect(String(error)).toContain(`Restore it; or move ${runFolder(cwd, 1)} out of the batch's folder`);
   });
 
-  it('are an error where the manifest or the merged results are torn, which are written in one step', async () => {
+  it('cause an error if the manifest or the merged results are torn, since those are written atomically', async () => {
     for (const name of ['manifest.jsonl', 'results.jsonl']) {
       const cwd = await convertedTree();
       const file = path.join(runFolder(cwd, 1), name);

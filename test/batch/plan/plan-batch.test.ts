@@ -7,7 +7,7 @@ import { folderUri, makeTree } from '../folder';
 import { convertAll, listRuns, messagesOf, plan, readItems, runFolder, writeResults } from './planning';
 
 describe('a plan of folders', () => {
-  it('is the manifest of a new run: a row for each file, and its result in the mirrored folder', async () => {
+  it('is the manifest of a new run: a row for each file, with its result in the mirrored folder', async () => {
     const cwd = await makeTree({ 'in/a.md': 'a', 'in/sub/b.DOCX': 'bcd', 'in/sub/deep/c d.md': 'e' });
     expect(await plan(cwd)).toEqual({
       run: { number: 1, folder: folderUri(runFolder(cwd, 1)) },
@@ -41,7 +41,7 @@ describe('a plan of folders', () => {
     expect((await readdir(runFolder(cwd, 1))).sort()).toEqual(['manifest.jsonl']);
   });
 
-  it('fails the rows whose folders lead out of the out folder by a link, which may be a link itself', async () => {
+  it('fails rows whose folders lead out of the out folder through a link; the out folder itself may be a link', async () => {
     const cwd = await makeTree({ 'in/a.md': 'a', 'in/sub/b.md': 'b', 'in/sub/deep/c.md': 'c', 'in/near/d.md': 'd' });
     for (const name of ['real/near', 'elsewhere']) await mkdir(path.join(cwd, name), { recursive: true });
     await symlink(path.join(cwd, 'real'), path.join(cwd, 'out'));
@@ -54,7 +54,7 @@ describe('a plan of folders', () => {
     );
   });
 
-  it('leaves nothing behind when it is dry, has problems, or is stopped', async () => {
+  it('leaves nothing behind if it is dry, has problems, or is stopped', async () => {
     const cwd = await makeTree({ 'in/a.md': 'a', 'in/a.txt': 'a' });
     const template = '{dir}/{name}.{from}.{ext}';
     expect(await plan(cwd, { dryRun: true, template })).toMatchObject({ rows: 2, todo: 2 });
@@ -64,26 +64,26 @@ describe('a plan of folders', () => {
     expect([await readdir(cwd), await listRuns(cwd)]).toEqual([['in'], []]);
   });
 
-  it('takes a file once that is named more than once', async () => {
-    // The result of the second one has a name of 256 bytes, which fails it alone.
+  it('takes a file once even if it is named several times', async () => {
+    // The result of the second file has a name of 256 bytes, which fails that row only.
     const cwd = await makeTree({ 'in/a.md': 'a', [`in/${'n'.repeat(252)}.md`]: 'b' });
     const planned = await plan(cwd, { what: { sources: ['in', 'in/*.md', 'in/a.md'], to: 'pdf' } });
     expect(planned).toMatchObject({ rows: 2, todo: 1, failures: { DESTINATION_INVALID: 1 }, leftOut: { repeated: 3 } });
   });
 
-  it('takes only what changed since a time', async () => {
+  it('takes only files that have changed since a given time', async () => {
     const cwd = await makeTree({ 'in/old.md': 'a', 'in/new.md': 'b' });
     await utimes(path.join(cwd, 'in/old.md'), 1000, 1000);
     const planned = await plan(cwd, { what: { sources: ['in'], to: 'pdf', modifiedSince: 2_000_000 } });
     expect(planned).toMatchObject({ rows: 1, leftOut: { unmodified: 1 } });
   });
 
-  it('never takes results for sources, when they go into the folder that is converted', async () => {
+  it('never takes results for sources if they go into a folder that is converted', async () => {
     const cwd = await makeTree({ 'in/a.md': 'a', 'in/out/a.pdf': 'result' });
     expect(await plan(cwd, { out: folderUri(cwd, 'in/out') })).toMatchObject({ rows: 1, existing: { count: 1 } });
   });
 
-  it('of nothing is a problem, unless nothing may be there', async () => {
+  it('reports a plan without files as a problem, unless it may be empty', async () => {
     const cwd = await makeTree({ 'in/.hidden': 'a' });
     expect(messagesOf((await plan(cwd)).problems)).toEqual([
       'There are no files to convert. Check the names, and what --exclude leaves out.',
@@ -91,7 +91,7 @@ describe('a plan of folders', () => {
     expect(await plan(cwd, { mayBeEmpty: true })).toMatchObject({ rows: 0, problems: { count: 0 } });
   });
 
-  it('fails the rows of sources that are none, warns of results that exist, and stops for none of them', async () => {
+  it('fails rows with invalid sources, warns of existing results, and continues with the rest', async () => {
     const cwd = await makeTree({
       'in/empty.md': '',
       'in/a.md': 'a',
@@ -114,7 +114,7 @@ describe('a plan of folders', () => {
     expect(empty?.refused).toEqual({ code: 'SOURCE_EMPTY', message: 'in/empty.md is empty.' });
   });
 
-  it('tells what was left out before anything else, counts it, and stops for none of it', async () => {
+  it('reports first what was left out, counts it, and continues', async () => {
     const cwd = await makeTree({ 'in/a.md': 'a', 'in/a\nb.md': 'b', 'in/a.txt': '', 'in/sub/c.md': 'c' });
     await symlink('nowhere', path.join(cwd, 'in/sub/lost.md'));
     await mkdir(path.join(cwd, 'none'));
@@ -131,7 +131,7 @@ describe('a plan of folders', () => {
 describe('files that may still be written to', () => {
   const hour = 3_600_000;
 
-  it('are left out when they changed a moment ago', async () => {
+  it('are left out if they changed a moment ago', async () => {
     const cwd = await makeTree({ 'in/fresh.md': 'a', 'in/quiet.md': 'c' });
     const old = new Date(Date.now() - 2 * hour);
     await utimes(path.join(cwd, 'in/quiet.md'), old, old);
@@ -140,7 +140,7 @@ describe('files that may still be written to', () => {
   });
 });
 
-it('a run is made for a source that is to be moved, and not again and again for a link, which stays', async () => {
+it('a run is created for a source that has to be moved, but not repeatedly for a link, which stays', async () => {
   const cwd = await makeTree({ 'in/a.md': 'a', 'elsewhere.md': 'b' });
   await symlink('../elsewhere.md', path.join(cwd, 'in/link.md'));
   const moves = { from: folderUri(cwd, 'in'), done: folderUri(cwd, 'done') };

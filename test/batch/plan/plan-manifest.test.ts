@@ -7,7 +7,7 @@ import { addFiles, folderUri, makeTree } from '../folder';
 import { messagesOf, plan, planManifest, readItems } from './planning';
 
 describe('a plan of a manifest', () => {
-  it('takes its rows as they are, relative to its folder, and fills in what they leave open', async () => {
+  it('takes its rows verbatim, relative to its folder, and fills in what they leave open', async () => {
     const cwd = await makeTree({
       'a.md': 'a',
       'sub/b.md': 'b',
@@ -22,7 +22,7 @@ describe('a plan of a manifest', () => {
     ]);
   });
 
-  it('keeps destinations in the out folder, and without one in its own, unless they are absolute', async () => {
+  it('keeps destinations in the out folder, or without one in its own folder, unless they are absolute', async () => {
     const elsewhere = await makeTree();
     const cwd = await makeTree({
       'm.csv': `source,output,destination\na,pdf,../../etc/x\nb,pdf,${elsewhere}/b.pdf\nc,pdf,x/../../c.pdf\nd,pdf,https://host/d.pdf\ne,pdf,${'x'.repeat(256)}\nf,pdf,"a\tb"\n`,
@@ -48,7 +48,7 @@ describe('a plan of a manifest', () => {
     ]);
   });
 
-  it('refuses an address with a user name or a password, and shows neither', async () => {
+  it('rejects an address with a user name or a password, and shows neither', async () => {
     const cwd = await makeTree({
       'm.csv': 'source,output,destination\nhttps://joe:SECRET@host/a.md,pdf,\na,pdf,s3://joe:SECRET@host/a.pdf\n',
       a: '',
@@ -75,7 +75,7 @@ describe('a plan of a manifest', () => {
     expect(item?.destination).toBe(`${folderUri(cwd, 'out')}a%20b.pdf`);
   });
 
-  it('refuses one source twice for one format, one destination twice, and a result that is a source', async () => {
+  it('rejects the same source and format twice, the same destination twice, and a result that is a source', async () => {
     const cwd = await makeTree({
       'm.csv':
         'source,output,destination\na,pdf,1\na,pdf,2\nb,pdf,X\nc,pdf,x\nd,pdf,1/y\ne,pdf,../e\n../out/z,pdf,7\nf,pdf,z\n',
@@ -119,7 +119,7 @@ describe('a plan of a manifest', () => {
     expect(items[4]?.refused?.message).toContain('is longer than 4063 bytes. Choose a shorter one.');
   });
 
-  it('converts a row once that is there twice, unless another one has its destination', async () => {
+  it('converts a repeated row once, unless another row has its destination', async () => {
     const cwd = await makeTree({
       a: 'a',
       b: 'b',
@@ -134,7 +134,7 @@ describe('a plan of a manifest', () => {
     });
   });
 
-  it('that does not exist is a problem', async () =>
+  it('reports a missing manifest as a problem', async () =>
     expect(messagesOf((await planManifest(await makeTree(), 'm.csv')).problems)).toEqual([
       'm.csv does not exist. Check the name and the folder.',
     ]));

@@ -13,7 +13,7 @@ import { folderUri, readJsonl } from '../folder';
 
 export { sha256 };
 
-/** Plans in a folder with sources in `in`, results to `out`, and the batch's runs in `.batch`. */
+/** Plans in a folder with sources in `in`, results in `out`, and the batch's runs in `.batch`. */
 export function plan(cwd: string, { out = folderUri(cwd, 'out'), ...options }: PlanChange = {}): Promise<PlannedBatch> {
   return planBatch({
     what: { sources: ['in'], recursive: true, to: 'pdf' },
@@ -25,16 +25,16 @@ export function plan(cwd: string, { out = folderUri(cwd, 'out'), ...options }: P
   });
 }
 
-/** Without `out` if that is null. */
+/** `out: null` leaves `out` away. */
 type PlanChange = Partial<Omit<PlanBatchOptions, 'out'>> & { out?: string | null };
 
-/** The same of the rows of the last run. */
+/** Plans the rows of the last run again. */
 export function retry(cwd: string, options: Partial<PlanBatchOptions> = {}): Promise<PlannedBatch> {
   const folder = folderUri(cwd, '.batch');
   return planBatch({ files: createLocalFiles(), what: 'last', folder, cwd: folderUri(cwd), ...options });
 }
 
-/** Plans the rows of a manifest that lies in the folder. */
+/** Plans the rows of a manifest in the folder. */
 export const planManifest = (cwd: string, name: string, options: PlanChange = {}): Promise<PlannedBatch> =>
   plan(cwd, {
     what: { manifest: pathToFileURL(path.join(cwd, name)).href, name, folder: folderUri(cwd) },
@@ -46,7 +46,6 @@ export const messagesOf = (list: PlannedBatch['problems']): string[] => list.lis
 export const readItems = async (cwd: string, run = 1): Promise<BatchItem[]> =>
   (await readJsonl(path.join(runFolder(cwd, run), runFiles.manifest))) as BatchItem[];
 
-/** The folders of the batch's runs. */
 export const listRuns = async (cwd: string): Promise<string[]> =>
   (await readdir(path.join(cwd, '.batch')).catch(() => [])).filter((name) => name.startsWith('run-'));
 
@@ -54,7 +53,7 @@ export function runFolder(cwd: string, run: number): string {
   return path.join(cwd, '.batch', `run-${String(run).padStart(4, '0')}`);
 }
 
-/** Does what the workflow would: the results of a run's rows, written beside it. The content of a result names that of its source. */
+/** Does the work of the workflow: writes the results of a run's rows. The content of a result contains that of its source. */
 export async function convertAll(
   cwd: string,
   { run = 1, fail = [] }: { run?: number; fail?: readonly string[] } = {},
@@ -73,7 +72,7 @@ export async function convertAll(
 export const writeResults = async (cwd: string, results: readonly BatchItemResult[], run = 1): Promise<void> =>
   await writeFile(path.join(runFolder(cwd, run), runFiles.results), results.map(lineOf).join(''));
 
-/** Two results a part. */
+/** Two results per part. */
 export async function writeParts(cwd: string, results: readonly BatchItemResult[], run = 1): Promise<void> {
   const folder = path.join(runFolder(cwd, run), runFiles.parts);
   await mkdir(folder, { recursive: true });

@@ -7,13 +7,13 @@ import type { BatchItemResult } from '../../../src/batch/model/state';
 import { addFiles, makeTree } from '../folder';
 import { convertAll, plan, readItems, sha256, writeParts, writeResults, retry } from './planning';
 
-/** What a plan makes of rows that an earlier run may have been charged for. */
+/** Plans with rows that an earlier run may have been charged for. */
 
 const files = { 'in/a.md': 'a', 'in/b.md': 'bb' };
 const source = { bytes: 1, sha256: sha256('a') };
 const job = { workflowId: 'job-of-a', runId: 'run-of-1' };
 
-/** A batch whose first run ended so for `a.md`, and converted the other one. */
+/** A batch whose first run ended this way for `a.md`, and converted the other file. */
 async function endedWith(first: Partial<BatchItemResult>, write = writeResults): Promise<string> {
   const cwd = await makeTree(files);
   await plan(cwd);
@@ -45,7 +45,7 @@ describe.each(['run', 'retry'] as const)('batch %s', (command) => {
   });
 
   it.each(['gone', 'empty'])(
-    'fetches an accepted task also when its source is %s, and fails a row of none',
+    'fetches an accepted task even if its source is %s, and fails a row without one',
     async (how) => {
       for (const ended of [accepted, { ...job, code: 'INVALID_FILE', charge: 'no', source } as const]) {
         const cwd = await endedWith(ended);
@@ -60,7 +60,7 @@ describe.each(['run', 'retry'] as const)('batch %s', (command) => {
     },
   );
 
-  it('converts another content than the accepted one, or all again on request, marked', async () => {
+  it('converts content other than the accepted one, or everything on request, with a mark', async () => {
     for (const all of [false, true]) {
       const cwd = await endedWith(accepted);
       if (!all) await writeFile(path.join(cwd, 'in/a.md'), 'A');
@@ -69,14 +69,14 @@ describe.each(['run', 'retry'] as const)('batch %s', (command) => {
     }
   });
 
-  it('keeps what is unknown under policy fail, with the outcome of then and nothing of what that has cost', async () => {
+  it('keeps an unknown outcome under policy fail, with its old result but without its cost', async () => {
     const cwd = await endedWith({ ...unknown, requests: 4, vcredits: 1, startedAt: 1, durationMs: 2 });
     const planned = await again(cwd, { onUnknownOutcome: 'fail' });
     expect(planned).toMatchObject({ todo: 0, kept: 1, done: 1, run: { number: 2 } });
     expect((await itemOf(cwd, 'a.md'))?.kept).toEqual({ status: 'failed', ...unknown });
   });
 
-  it('converts what is unknown under policy resubmit, marked; and unmarked what was not charged', async () => {
+  it('converts an unknown outcome under policy resubmit with a mark, and an uncharged one without', async () => {
     const cwd = await endedWith(unknown);
     await again(cwd);
     expect((await itemOf(cwd, 'a.md'))?.earlier).toEqual({ charge: 'maybe' });
@@ -85,7 +85,7 @@ describe.each(['run', 'retry'] as const)('batch %s', (command) => {
     expect(await itemOf(free, 'a.md')).not.toHaveProperty('earlier');
   });
 
-  it('takes a row that does not tell for one that may have been charged; and one without a job for none', async () => {
+  it('treats a row without information as possibly charged, and a row without a job as not charged', async () => {
     const cwd = await endedWith({ ...job, code: 'OUTCOME_UNKNOWN' });
     expect(await again(cwd, { onUnknownOutcome: 'fail' })).toMatchObject({ kept: 1 });
     const never = await endedWith({ status: 'cancelled' });
@@ -93,7 +93,7 @@ describe.each(['run', 'retry'] as const)('batch %s', (command) => {
     expect(await itemOf(never, 'a.md')).not.toHaveProperty('earlier');
   });
 
-  it('marks what the service refuses beforehand, but no row of which a charge may be open', async () => {
+  it('marks rows that the service refuses beforehand, but none with a possible charge', async () => {
     const refusal = { code: 'NO_CONVERTER_INPUT_TO_OUTPUT', message: 'The service does not convert md to pdf.' };
     const ask: AskPair = ({ extension }) => Promise.resolve(extension === 'md' ? refusal : undefined);
     const free = await makeTree({ ...files, 'in/c.txt': 'c' });
@@ -113,7 +113,7 @@ describe.each(['run', 'retry'] as const)('batch %s', (command) => {
     expect(await again(await endedWith(accepted), { ask })).toMatchObject({ done: 1, todo: 1, refused: [] });
   });
 
-  it('leaves the mark with a row that is converted again, and with one that is done', async () => {
+  it('keeps the mark of a row that is converted again, and of one that is done', async () => {
     const cwd = await endedWith({ ...job, charge: 'no', source, possiblyChargedTwice: true, possiblyChargedExtra: 2 });
     await again(cwd);
     expect((await itemOf(cwd, 'a.md'))?.earlier).toEqual({ charge: 'no', possiblyChargedExtra: 2 });
@@ -133,7 +133,7 @@ describe.each(['run', 'retry'] as const)('batch %s', (command) => {
   });
 });
 
-it('is done with what was delivered, whatever became of the result, and names a result that is gone', async () => {
+it('counts a delivered result as done whatever became of it, and reports one that is gone', async () => {
   const cwd = await makeTree(files);
   await plan(cwd);
   await writeResults(cwd, withFirst(await convertAll(cwd), { taskId: 'task-1', charge: 'yes' }));
@@ -147,7 +147,7 @@ it('is done with what was delivered, whatever became of the result, and names a 
   expect(await itemOf(cwd, 'a.md')).not.toHaveProperty('earlier');
 });
 
-it('replaces its own result of another content by the accepted task of the new one', async () => {
+it('replaces its own result of other content by the accepted task of the new content', async () => {
   const cwd = await makeTree(files);
   await plan(cwd);
   await writeResults(cwd, await convertAll(cwd));
@@ -156,7 +156,7 @@ it('replaces its own result of another content by the accepted task of the new o
   const row = { item: 1, status: 'failed', ...accepted, source: { bytes: 1, sha256: sha256('A') } } as const;
   await writeResults(cwd, [row, { item: 2, status: 'skipped' }], 2);
   await plan(cwd);
-  // With its stamp, so that nobody has to read it again.
+  // The stamp is included, so that the file need not be read again.
   const replaces = { bytes: 8, sha256: sha256('pdf of a'), stamp: expect.any(String) as unknown };
   expect(await itemOf(cwd, 'a.md', 3)).toMatchObject({ replaces, earlier: { taskId: 'task-1' } });
 });
@@ -164,7 +164,7 @@ it('replaces its own result of another content by the accepted task of the new o
 describe('rows that a run is planned without', () => {
   const without = { sources: ['in'], to: 'pdf', exclude: ['a.*'] };
 
-  it('are known to the next one that has them, over any number of runs', async () => {
+  it('are known to the next run that has them, after any number of runs', async () => {
     const cwd = await endedWith(accepted);
     for (const name of ['c.md', 'd.md']) {
       await addFiles(cwd, { [`in/${name}`]: name });
@@ -193,7 +193,7 @@ describe('rows that a run is planned without', () => {
   });
 });
 
-it('a row of a part that was never merged counts like one of results that were', async () => {
+it('a row of a part that was never merged counts like a merged one', async () => {
   const cwd = await endedWith(unknown, writeParts);
   expect(await plan(cwd, { onUnknownOutcome: 'fail' })).toMatchObject({ kept: 1, done: 1, todo: 0 });
 });

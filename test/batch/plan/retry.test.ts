@@ -10,7 +10,7 @@ const todoOf = async (cwd: string, run: number): Promise<[item: number, isReplac
   (await readItems(cwd, run)).filter(({ done }) => !done).map(({ item, replaces }) => [item, replaces && true]);
 
 describe('a retry', () => {
-  it('runs what failed again under the same numbers, and nothing that succeeded, even if its files changed', async () => {
+  it('runs failed rows again under the same numbers, but no successful ones, even if their files have changed', async () => {
     const cwd = await makeTree(files);
     await plan(cwd);
     await writeResults(cwd, await convertAll(cwd, { fail: ['b.md'] }));
@@ -25,12 +25,12 @@ describe('a retry', () => {
     expect(await todoOf(cwd, 2)).toEqual([[2, undefined]]);
     const [first] = await readItems(cwd, 2);
     expect(first?.done).toMatchObject({ source: { sha256: sha256('a') }, output: { sha256: sha256('pdf of a') } });
-    // The stamp is that of another content now.
+    // The stamp belongs to different content now.
     expect(first?.done?.source).not.toHaveProperty('stamp');
     expect(await plan(cwd)).toMatchObject({ rows: 4, done: 1, missing: { count: 1 }, todo: 3, replaced: 1 });
   });
 
-  it('tells which results are not there any more, and makes those, and no others, again with --again', async () => {
+  it('reports results that are gone, and makes exactly those again with --again', async () => {
     const cwd = await makeTree(files);
     await plan(cwd);
     await writeResults(cwd, await convertAll(cwd));
@@ -42,7 +42,7 @@ describe('a retry', () => {
     expect(await todoOf(cwd, 2)).toEqual([[3, undefined]]);
   });
 
-  it('runs nothing that succeeded after a retry whose plan was lost, even if its files changed', async () => {
+  it('runs no successful rows after a retry whose plan was lost, even if their files have changed', async () => {
     const cwd = await makeTree(files);
     await plan(cwd);
     await writeResults(cwd, await convertAll(cwd, { fail: ['b.md'] }));
@@ -64,7 +64,7 @@ describe('a retry', () => {
     ]);
   });
 
-  it('continues from parts, and from a run of which all was done', async () => {
+  it('continues from parts, and from a finished run', async () => {
     const cwd = await makeTree(files);
     await plan(cwd);
     const results = await convertAll(cwd);
@@ -78,7 +78,7 @@ describe('a retry', () => {
     expect(await listRuns(cwd)).toEqual(['run-0001', 'run-0002']);
   });
 
-  it('takes a row for done that was skipped because its result existed', async () => {
+  it('counts a row as done that was skipped because its result existed', async () => {
     const cwd = await makeTree({ ...files, 'out/a.pdf': 'mine' });
     await plan(cwd);
     const results = await convertAll(cwd, { fail: ['c.md'] });
@@ -92,7 +92,7 @@ describe('a retry', () => {
     });
   });
 
-  it('replaces a result of an earlier run only as long as that is what stands there', async () => {
+  it('replaces a result of an earlier run only if that result is still there', async () => {
     const cwd = await makeTree(files);
     await plan(cwd);
     await writeResults(cwd, await convertAll(cwd));
@@ -108,7 +108,7 @@ describe('a retry', () => {
     ]);
   });
 
-  it('says what to type when there is no run, and writes none when it is dry or stopped', async () => {
+  it('says what to type if there is no run, and creates none if it is dry or stopped', async () => {
     const cwd = await makeTree(files);
     await expect(retry(cwd)).rejects.toMatchObject({ code: 'NO_EARLIER_RUN' });
     await expect(retry(cwd)).rejects.toThrow('Start one first: fileconv batch run');

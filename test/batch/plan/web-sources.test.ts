@@ -8,7 +8,7 @@ import { cleanUp, onCleanUp } from '../../storage/folder';
 import { addFiles, makeTree } from '../folder';
 import { messagesOf, plan, readItems, sha256, writeResults, retry } from './planning';
 
-/** Batches of files of the web, whose hosts come and go. */
+/** Batches with files from the web, whose hosts come and go. */
 
 afterEach(cleanUp);
 
@@ -45,7 +45,7 @@ async function convertAll(cwd: string, contents: readonly string[], run = 1): Pr
   await writeResults(cwd, results, run);
 }
 
-it('one host that does not answer stops no other file, and its file is tried by a job', async () => {
+it('a host that does not answer delays no other file, and its file is left to a job', async () => {
   const cwd = await makeTree({ 'a.md': 'a' });
   const planned = await plan(cwd, { files, what: { sources: ['a.md', 'http://127.0.0.1:1/b.md'], to: 'pdf' } });
   expect(planned).toMatchObject({ rows: 2, todo: 2, problems: { count: 0 } });
@@ -56,7 +56,7 @@ it('one host that does not answer stops no other file, and its file is tried by 
   ]);
 });
 
-it('a file is not converted again because its host is away', async () => {
+it('a file is not converted again because its host is down', async () => {
   const cwd = await makeTree({ 'a.md': 'a' });
   let status = 200;
   const url = await serve((_request, response) => response.writeHead(status, { 'content-length': 1 }).end('b'));
@@ -74,7 +74,7 @@ it('a file is not converted again because its host is away', async () => {
   expect(await retry(cwd, { files })).toMatchObject({ rows: 2, done: 2 });
 });
 
-it('a file that was left out is so too while its host is away', async () => {
+it('a file that is excluded stays so while its host is down', async () => {
   const cwd = await makeTree({ 'a.md': 'a' });
   const what = { sources: ['a.md', 'http://127.0.0.1:1/b.md'], to: 'pdf' };
   expect(await plan(cwd, { files, what: { ...what, exclude: ['b.md'] } })).toMatchObject({ rows: 1 });
@@ -83,7 +83,7 @@ it('a file that was left out is so too while its host is away', async () => {
   expect(messagesOf(since.warnings)).toEqual([expect.stringMatching(/ECONNREFUSED.*\. It is left out\.$/)]);
 });
 
-it('other content of the same length is seen also where a server tells no version', async () => {
+it('other content of the same length is detected even if the server reports no version', async () => {
   const cwd = await makeTree({ 'a.md': 'a' });
   let content = 'one';
   const url = await serve((_request, response) => response.writeHead(200, { 'content-length': 3 }).end(content));
@@ -96,7 +96,7 @@ it('other content of the same length is seen also where a server tells no versio
   expect(await plan(cwd, { files, what })).toMatchObject({ done: 0, todo: 1 });
 });
 
-it('the web is no place for results', async () => {
+it("the web can't hold results", async () => {
   const planned = await plan(await makeTree({ 'in/a.md': 'a' }), { files, out: 'https://example.com/out/' });
   expect(messagesOf(planned.problems)).toEqual(['The web can only be read. Name a folder elsewhere with --out.']);
 });

@@ -41,8 +41,8 @@ async function find(
   };
 }
 
-describe('what is named', () => {
-  it('is told as a path, also where a schedule or a program has named a file: URI', async () => {
+describe('a named source', () => {
+  it('is shown as a path, even if a schedule or a program named it by a file: URI', async () => {
     const cwd = await makeTree({ 'an in/a.md': '' });
     await mkdir(path.join(cwd, 'none'));
     await symlink('nowhere', path.join(cwd, 'an in/b.md'));
@@ -53,7 +53,7 @@ describe('what is named', () => {
     expect(warnings).toEqual([expect.stringContaining(`${cwd}/none holds no files`)]);
   });
 
-  it('comes in the order in which it was named, what is in a folder by name, files before subfolders', async () => {
+  it('keeps its position; the contents of a folder come by name, files before subfolders', async () => {
     const cwd = await makeTree({
       'z.md': 'z',
       'in/b/2.md': '2',
@@ -68,13 +68,13 @@ describe('what is named', () => {
     expect(found[4]).toEqual({ uri: `${folderUri(cwd)}in/a/1.md`, shown: 'in/a/1.md', dir: 'a', how: 'found' });
   });
 
-  it('is looked into one folder deep unless recursive, and a folder without files is told of', async () => {
+  it('is searched one folder deep unless recursive, with a warning for a folder without files', async () => {
     const { shown, warnings } = await find(await makeTree({ 'in/a/1.md': '1' }), { sources: ['in'] });
     expect(shown).toEqual([]);
     expect(warnings).toEqual(['in holds no files to convert. To look into its folders too, add --recursive.']);
   });
 
-  it('need not exist, and does not hold up the others; a pattern that matches nothing is refused', async () => {
+  it('need not exist, and does not affect the others; a pattern without a match is rejected', async () => {
     const cwd = await makeTree({ 'a.md': 'a' });
     const sources = ['nowhere.md', 'a.md', 'a.md/b', '*.docx', 'odd:/b'];
     const { shown, refused, problems } = await find(cwd, { sources });
@@ -85,7 +85,7 @@ describe('what is named', () => {
     ]);
   });
 
-  it('may be a pattern, whose folders are mirrored from its first part on; a file of that very name wins', async () => {
+  it('may be a pattern, whose folders are mirrored from its first wildcard on; a file of exactly that name wins', async () => {
     const cwd = await makeTree({
       'in/a/1.md': '',
       'in/a/2.txt': '',
@@ -108,8 +108,8 @@ describe('what is named', () => {
   });
 });
 
-describe('what is left out', () => {
-  it('is hidden files and folders, our temporary files, and folders of batches and of results', async () => {
+describe('a search', () => {
+  it('leaves out hidden files and folders, our temporary files, and folders of batches and results', async () => {
     const cwd = await makeTree({
       'in/a.md': '',
       'in/.hidden.md': '',
@@ -128,7 +128,7 @@ describe('what is left out', () => {
     expect((await find(cwd, { sources: ['in/out'] }, options)).shown).toEqual(['in/out/a.pdf']);
   });
 
-  it('is no name in a store because of its dot; but folders of batches, and keys that a URI would change', async () => {
+  it('keeps names with a dot in a store, but leaves out folders of batches, and keys that a URI would change', async () => {
     const files = new MemoryFiles();
     const keys = ['.b/c.md', '.d.md', '.fileconv/batches/x/settings.json', 'a.md'];
     for (const key of keys) files.files.set(`memory://in/${key}`, Buffer.from('x'));
@@ -150,7 +150,7 @@ describe('what is left out', () => {
     expect(unread).toEqual(['e/..', '.', 'g/..'].map((key) => `memory://in/${key} ${left}`));
   });
 
-  it('is what a pattern excludes: by name, by path in the folder, by path as typed; an excluded folder is not looked into', async () => {
+  it('leaves out what a pattern excludes by name, by path in the folder or by path as typed; excluded folders are not entered', async () => {
     const cwd = await makeTree({
       'in/a.md': '',
       'in/a.tmp': '',
@@ -166,7 +166,7 @@ describe('what is left out', () => {
     expect(await without('**/*.md')).toEqual(['in/a.tmp']);
   });
 
-  it('is a link to a folder inside the tree, whose files are found by their real names, however the link sorts', async () => {
+  it('leaves out a link to a folder inside the tree, and finds its files by their real names, whatever the sort order', async () => {
     const cwd = await makeTree({ 'in/md/1.md': '', 'in/md/deep/2.md': '', 'else/3.md': '' });
     await symlink('../md/deep', path.join(cwd, 'in/md/a-link'));
     await symlink('md', path.join(cwd, 'in/a-link'));
@@ -184,7 +184,7 @@ describe('what is left out', () => {
     expect((await find(cwd, { sources: ['in'] })).warnings).toEqual([]);
   });
 
-  it('is a link that leads back to a folder above or to one that another link led to, so that links neither loop nor multiply', async () => {
+  it('leaves out links to a parent folder or to one already visited, so that links neither loop nor multiply', async () => {
     const cwd = await makeTree({ 'in/a/1.md': '', 'else/3.md': '' });
     await symlink('..', path.join(cwd, 'in/a/loop'));
     await symlink('../..', path.join(cwd, 'in/a/out'));
@@ -199,11 +199,11 @@ describe('what is left out', () => {
       'in/c/self is a link to a folder that was looked into before. It is left out.',
       'in/d is a link to a folder that was looked into before. It is left out.',
     ]);
-    // Nothing is lost: their files are found elsewhere.
+    // Nothing is lost, since these files are found elsewhere.
     expect(unread).toEqual([]);
   });
 
-  it('is left out, or not looked into, when no result could have its name; of what is not wanted nothing is told', async () => {
+  it('leaves out names that no result could have, and reports only those that were wanted', async () => {
     const cwd = await makeTree({ 'in/a\nb.md': '', 'in/c\td/e.md': '', 'in/f\u0085.md': '', 'in/g\nh.png': '' });
     const { shown, unread } = await find(cwd, { sources: ['in/**/*.md'] });
     expect(shown).toEqual(['in/f\u0085.md']);
@@ -211,7 +211,7 @@ describe('what is left out', () => {
     expect(unread).toEqual([String.raw`in/a\x0ab.md ${left}`, String.raw`in/c\x09d ${left}`]);
   });
 
-  it('is a file or a folder whose name is not UTF-8, where it would be looked into', async () => {
+  it('leaves out files and folders with names that are not UTF-8, where it would look into them', async () => {
     const cwd = await makeTree({ 'in/a.md': '', 'in/named \ufffd/b.md': '', 'in/c \ufffd.md': '' });
     const raw = (name: string) => Buffer.from(`${cwd}/in/${name}`, 'latin1');
     await mkdir(raw('\xe4'));
@@ -222,11 +222,11 @@ describe('what is left out', () => {
     expect(whole.shown).toEqual(['in/a.md', 'in/c \ufffd.md', 'in/named \ufffd/b.md']);
     expect(whole.unread).toEqual([`in/\ufffd ${left}`, `in/\ufffd.md ${left}`]);
     expect((await find(cwd, { sources: ['in'] })).unread).toEqual([`in/\ufffd.md ${left}`]);
-    // No pattern could match it.
+    // No pattern could match the folder.
     expect((await find(cwd, { sources: ['in/*.txt', 'in/*.md'] })).unread).toEqual([`in/\ufffd.md ${left}`]);
   });
 
-  it('is told of when it is lost, is no file or may not be looked into', async () => {
+  it('reports broken links, special files and unreadable folders', async () => {
     const cwd = await makeTree({ 'in/a.md': '', 'in/closed/b.md': '' });
     await chmod(cwd, 0o755);
     await symlink('nowhere', path.join(cwd, 'in/broken.md'));
@@ -246,9 +246,9 @@ describe('what is left out', () => {
 });
 
 describe('a list of files', () => {
-  it('has one path a line or each ended by NUL, and mirrors the folders below the current one', async () => {
+  it('has one path per line, or NUL-terminated paths, and mirrors the folders below the current one', async () => {
     const cwd = await makeTree({
-      // As editors of Windows save it: behind a byte order mark.
+      // Windows editors save files with a byte order mark.
       'lines.txt': '\uFEFFin/a.md\r\n\n../far/b.md\nin/c d.md',
       'nuls.txt': 'in/a.md\0in/new\nline.md\0',
     });
@@ -261,7 +261,7 @@ describe('a list of files', () => {
     expect((await find(cwd, { sources: [], filesFrom: 'nuls.txt' })).shown).toEqual(['in/a.md', 'in/new\nline.md']);
   });
 
-  it('comes from standard input as - does', async () => {
+  it('comes from standard input if it is -', async () => {
     const cwd = await makeTree({ 'z.md': '' });
     expect((await find(cwd, { sources: ['-', 'z.md'] }, { stdin: 'a.md\nb.md\n' })).shown).toEqual([
       'a.md',
@@ -281,7 +281,7 @@ describe('a list of files', () => {
     expect(unread).toEqual(['list line 2 (ä.md) is not UTF-8. It is left out: rename the file.']);
   });
 
-  it('with what is no path is refused with its line', async () => {
+  it('is rejected with the line of an invalid path', async () => {
     const cwd = await makeTree({ list: Buffer.from(`a.md\n${'x'.repeat(20_000)}\n`) });
     const { shown, refused } = await find(cwd, { sources: [], filesFrom: 'list' });
     expect(shown).toEqual(['a.md']);

@@ -16,7 +16,7 @@ describe('whatever the service answers', () => {
     fc.record({ kind: fc.constant('lose' as const), which: fc.nat(20) }),
   );
 
-  it('it never sends before the end of a RETRY-AFTER, nor at REMAINING 0 before a RESET has passed', () => {
+  it('it never sends before the end of a RETRY-AFTER, nor at REMAINING 0 before RESET has passed', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
         const bucket = new RateBucket({ random: () => 0.5 });
@@ -50,7 +50,7 @@ describe('whatever the service answers', () => {
               );
               if (throttled && retryAfterSeconds !== undefined)
                 blockedUntilMs = Math.max(blockedUntilMs, nowMs + retryAfterSeconds * 1_000);
-              // The first request of a window: its RESET is the only bound there is.
+              // The first request of a window is bounded by its RESET only.
               if (
                 !throttled &&
                 sent.window === undefined &&
@@ -67,7 +67,7 @@ describe('whatever the service answers', () => {
     );
   });
 
-  it('it always names a moment ahead, after which a request goes out', () => {
+  it('it always returns a time in the future at which a request goes out', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), fc.boolean(), (steps, isPatient) => {
         const bucket = new RateBucket({ random: () => 0.5 });
@@ -83,7 +83,7 @@ describe('whatever the service answers', () => {
           }
         }
         for (const sent of underWay) bucket.lost(sent);
-        // Nothing is under way: within a few steps of time the next one goes.
+        // With nothing in flight, the next request goes out within a few steps.
         for (let tries = 0; tries < 5; tries += 1) {
           const decision = bucket.decide(nowMs, { isPatient });
           if (decision.kind === 'send') return;

@@ -1,9 +1,9 @@
 import { RateBucket } from '../../../src/http/rate-limit/rate-bucket';
 
-/** The schedule alone, moment by moment. */
+/** The schedule without timers, at given times. */
 
-describe('requests that take long, such as uploads', () => {
-  it('keep others waiting for no more than a second, and the first of all answers tells the window', () => {
+describe('slow requests, such as uploads', () => {
+  it('delay others by a second at most, and the first of all answers describes the window', () => {
     const bucket = new RateBucket();
     const upload = bucket.sent(0);
     expect(bucket.decide(999)).toEqual({ kind: 'wait', untilMs: 1_000 });
@@ -11,20 +11,20 @@ describe('requests that take long, such as uploads', () => {
     const second = bucket.sent(1_000);
     expect(bucket.decide(1_001)).toEqual({ kind: 'wait', untilMs: 2_000 });
     bucket.answered(second, { throttled: false, limit: 2, remaining: 1, resetSeconds: 10 }, 1_050);
-    // The upload may be counted or not.
+    // The upload may or may not have been counted.
     expect(bucket.decide(1_050)).toEqual({ kind: 'wait', untilMs: 11_050 });
     bucket.answered(upload, { throttled: false, limit: 2, remaining: 0, resetSeconds: 10 }, 5_000);
     expect(bucket.decide(5_000)).toEqual({ kind: 'wait', untilMs: 11_050 });
   });
 
-  it('give their places in line back: whoever comes while nobody has answered yet expects to wait', () => {
+  it('make newcomers expect a wait while none of them has been answered', () => {
     const bucket = new RateBucket();
     bucket.sent(0);
     expect(bucket.estimateWaitMs(5, 500)).toBeLessThanOrEqual(1_000);
     expect(bucket.estimateWaitMs(5, 1_500)).toBeGreaterThanOrEqual(5_000);
   });
 
-  it('in a window that is known let the next one begin at its end, though none of them is answered', () => {
+  it('in a known window let the next window start on time, even if none of them is answered', () => {
     const bucket = new RateBucket();
     bucket.answered(bucket.sent(0), { throttled: false, limit: 2, remaining: 1, resetSeconds: 10 }, 10);
     bucket.sent(20);
@@ -32,7 +32,7 @@ describe('requests that take long, such as uploads', () => {
     expect(bucket.decide(10_010)).toEqual({ kind: 'send' });
   });
 
-  it('are never sent at REMAINING 0 before RESET has passed, though windows have become longer', () => {
+  it('are never sent at REMAINING 0 before RESET has passed, even if windows have become longer', () => {
     const bucket = new RateBucket();
     bucket.answered(bucket.sent(0), { throttled: false, limit: 2, remaining: 1, resetSeconds: 5 }, 10);
     const probe = bucket.sent(5_010);
@@ -60,17 +60,17 @@ describe('patient requests', () => {
     expect(bucket.decide(1_800, { isPatient: true })).toEqual({ kind: 'wait', untilMs: 2_000 });
   });
 
-  it('leave it also where other workers spend from the same allowance', () => {
+  it('leave it even if other workers use the same allowance', () => {
     const bucket = new RateBucket({ random: () => 0 });
     bucket.answered(bucket.sent(0, { isPatient: true }), told(9), 0);
-    // Somebody else has taken six.
+    // Other clients have used six.
     bucket.answered(bucket.sent(10, { isPatient: true }), told(2), 20);
     expect(bucket.decide(30, { isPatient: true })).toEqual({ kind: 'wait', untilMs: 2_000 });
     expect(bucket.decide(30)).toEqual({ kind: 'send' });
   });
 });
 
-it('a request that is never answered is spent: the service may have counted it', () => {
+it('a request without an answer counts as spent, since the service may have counted it', () => {
   const bucket = new RateBucket();
   bucket.answered(bucket.sent(1_000), { throttled: false, limit: 11, remaining: 10, resetSeconds: 10 }, 1_000);
   let spent = 0;
@@ -88,7 +88,7 @@ describe('RETRY-AFTER', () => {
     expect(bucket.decide(7_100)).toEqual({ kind: 'send' });
   });
 
-  it('that is missing is made up from RESET, or by growing waits', () => {
+  it('defaults to RESET, or to growing waits, if it is missing', () => {
     const bucket = new RateBucket();
     bucket.answered(bucket.sent(0), { throttled: true, resetSeconds: 3 }, 0);
     expect(bucket.blockedUntilMs).toBe(3_000);
@@ -100,7 +100,7 @@ describe('RETRY-AFTER', () => {
   });
 });
 
-it('a service without rate-limit headers is not held back', () => {
+it('does not hold requests back if a service sends no rate-limit headers', () => {
   const bucket = new RateBucket();
   bucket.answered(bucket.sent(0), { throttled: false }, 5);
   for (let sent = 0; sent < 100; sent += 1) {
@@ -109,22 +109,22 @@ it('a service without rate-limit headers is not held back', () => {
   }
 });
 
-it('estimates the wait from the place in line', () => {
+it('estimates the wait from the position in the queue', () => {
   const bucket = new RateBucket();
   bucket.answered(bucket.sent(0), { throttled: false, limit: 10, remaining: 9, resetSeconds: 2 }, 0);
   expect([0, 8, 9, 18, 19].map((ahead) => bucket.estimateWaitMs(ahead, 0))).toEqual([0, 0, 2_000, 2_000, 4_000]);
 });
 
-describe('where others spend too', () => {
+describe('when others use the allowance too', () => {
   const told = (remaining: number) => ({ throttled: false, limit: 20, remaining, resetSeconds: 2 });
 
-  it('estimates as if at least a third of the allowance were its own: others may run out of work', () => {
+  it('assumes at least a third of the allowance for itself, since others may run out of work', () => {
     const bucket = new RateBucket();
     bucket.answered(bucket.sent(0), told(0), 0);
     expect([0, 7, 14].map((ahead) => bucket.estimateWaitMs(ahead, 2_000))).toEqual([0, 2_000, 4_000]);
   });
 
-  it("what was spent before the first look at all is nobody's: a worker that starts in a window does not slow down for itself", () => {
+  it('ignores what was spent before the first answer, so that a worker that starts within a window does not slow itself down', () => {
     const bucket = new RateBucket();
     const look = (remaining: number, nowMs: number) =>
       bucket.answered(bucket.sent(nowMs), { throttled: false, limit: 1_000, remaining, resetSeconds: 10 }, nowMs);
@@ -132,12 +132,12 @@ describe('where others spend too', () => {
     expect(bucket.isAlone).toBe(true);
     look(899, 10);
     expect(bucket.isAlone).toBe(true);
-    // Between two answers it falls by more than was sent here.
+    // Drops by more than was sent here.
     look(850, 20);
     expect(bucket.isAlone).toBe(false);
   });
 
-  it('a worker that sees no more than the beginning of each window keeps its share', () => {
+  it('keeps its share even if it sees only the beginning of each window', () => {
     const bucket = new RateBucket();
     for (let window = 0; window < 10; window += 1) {
       bucket.answered(bucket.sent(window * 2_000), told(18), window * 2_000);

@@ -6,7 +6,7 @@ import { endpoints } from '../../../src/contract/endpoints';
 import { RateGate, RateLimitWaitError } from '../../../src/http/rate-limit/rate-gate';
 import { createRateMemory } from '../../../src/http/rate-limit/rate-memory';
 
-/** The waiting around the schedule, in real time. */
+/** The queue in front of the schedule, in real time. */
 
 const endpoint = endpoints.convertFile;
 const told = (remaining: number, resetSeconds: number) => ({ throttled: false, limit: 3, remaining, resetSeconds });
@@ -17,7 +17,7 @@ async function waitError(entering: Promise<unknown>): Promise<RateLimitWaitError
   return error;
 }
 
-/** Who has entered the gate, in their order; each leaves it at once. */
+/** Records the order in which requests enter the gate. Each leaves it at once. */
 function lineAt(gate: RateGate) {
   const entered: string[] = [];
   const enter = (name: string, options: Parameters<RateGate['enter']>[1] = {}) =>
@@ -28,7 +28,7 @@ function lineAt(gate: RateGate) {
   return { entered, enter };
 }
 
-it('lets one request ask first, and the others when its answer has come', async () => {
+it('lets one request go first, and the others after its answer', async () => {
   const gate = new RateGate();
   const first = await gate.enter(endpoint);
   const entered: number[] = [];
@@ -40,7 +40,7 @@ it('lets one request ask first, and the others when its answer has come', async 
   expect(entered).toEqual([1, 2, 3]);
 });
 
-it('serves a lower priority number first, and equals in the order in which they came', async () => {
+it('serves lower priority numbers first, and equal ones in order of arrival', async () => {
   const gate = new RateGate();
   const first = await gate.enter(endpoint);
   const { entered, enter } = lineAt(gate);
@@ -50,14 +50,14 @@ it('serves a lower priority number first, and equals in the order in which they 
   expect(entered).toEqual(['urgent', 'a', 'c', 'b']);
 });
 
-it('turns away at once whoever cannot wait that long, and says when to come back', async () => {
+it("rejects at once a request that can't wait that long, and says when to come back", async () => {
   const gate = new RateGate({ now: () => 0 });
   (await gate.enter(endpoint)).answered({ ...told(0, 60), throttled: true, retryAfterSeconds: 7 });
   expect((await waitError(gate.enter(endpoint, { maxWaitMs: 5_000 }))).retryAfterMs).toBe(7_000);
 });
 
-describe('whoever is turned away', () => {
-  /** A gate whose allowance of 1 in 10 s is used up, with a clock of the test's. */
+describe('a rejected request', () => {
+  /** A gate whose allowance of 1 in 10 s is used up, with a controllable clock. */
   async function usedUp() {
     const clock = { nowMs: 1_000_000 };
     const gate = new RateGate({ now: () => clock.nowMs });
@@ -72,7 +72,7 @@ describe('whoever is turned away', () => {
     expect(await ask(1)).toMatchObject({ waitMs: 5_000, retryAfterMs: 2_000 });
   });
 
-  it('keeps its place before those who came later, who come back later', async () => {
+  it('keeps its place ahead of later ones, which come back later', async () => {
     const { clock, ask } = await usedUp();
     const waits = [];
     for (const since of [1, 2, 3]) waits.push((await ask(since)).waitMs);
@@ -81,7 +81,7 @@ describe('whoever is turned away', () => {
     expect([(await ask(2)).waitMs, (await ask(4)).waitMs]).toEqual([19_000, 39_000]);
   });
 
-  it('is not waited for once it is overdue', async () => {
+  it('loses its place once it is overdue', async () => {
     const { clock, ask } = await usedUp();
     for (const since of [1, 2, 3]) await ask(since);
     clock.nowMs += 6_900;
@@ -90,7 +90,7 @@ describe('whoever is turned away', () => {
     expect((await ask(4)).waitMs).toBe(22_900);
   });
 
-  it('is served before those who came later and stand in line already', async () => {
+  it('is served before later ones that are already queued', async () => {
     const gate = new RateGate();
     const first = await gate.enter(endpoint);
     const { entered, enter } = lineAt(gate);
@@ -101,7 +101,7 @@ describe('whoever is turned away', () => {
   });
 });
 
-it('sends nothing of a class that was blocked by a message, also after a new start', async () => {
+it('sends nothing of a class that was blocked by a message, even after a restart', async () => {
   const memory = createRateMemory(path.join(await mkdtemp(path.join(os.tmpdir(), 'fileconv-rate-')), 'app.json'));
   const gate = new RateGate({ memory });
   gate.block(endpoint, 7_200);
@@ -111,13 +111,13 @@ it('sends nothing of a class that was blocked by a message, also after a new sta
   }
 });
 
-it('turns away whoever has waited too long', async () => {
+it('rejects a request that has waited too long', async () => {
   const gate = new RateGate();
   await gate.enter(endpoint);
   await expect(gate.enter(endpoint, { maxWaitMs: 30 })).rejects.toBeInstanceOf(RateLimitWaitError);
 });
 
-it('leaves the line with the signal’s reason, and the next takes the place', async () => {
+it('leaves the queue with the reason of the signal, and the next request takes its place', async () => {
   const gate = new RateGate();
   const first = await gate.enter(endpoint);
   const stop = new AbortController();
@@ -130,10 +130,10 @@ it('leaves the line with the signal’s reason, and the next takes the place', a
   await staying;
 });
 
-describe('a clock on the wall that ran a day ahead and is set right', () => {
+describe('a wall clock that was a day ahead and is corrected', () => {
   const dayMs = 24 * 60 * 60_000;
 
-  it('stops nobody for longer than the window that was there', async () => {
+  it('delays nothing beyond the current window', async () => {
     jest.useFakeTimers({ now: Date.now() + dayMs });
     try {
       const gate = new RateGate();
@@ -147,7 +147,7 @@ describe('a clock on the wall that ran a day ahead and is set right', () => {
     }
   });
 
-  it('puts whoever asks afterwards behind those who asked before', async () => {
+  it('queues later requests behind earlier ones', async () => {
     const clock = { wallMs: dayMs };
     const gate = new RateGate({ wallNow: () => clock.wallMs });
     const first = await gate.enter(endpoint);
@@ -162,10 +162,10 @@ describe('a clock on the wall that ran a day ahead and is set right', () => {
   });
 });
 
-/** Another limit: a window of its own. */
+/** A different limit, so a separate window. */
 const toldOfOthers = { throttled: false, limit: 5, remaining: 4, resetSeconds: 60 };
 
-it('keeps a line for each class of endpoints that has a window of its own', async () => {
+it('keeps a queue for each class of endpoints that has its own window', async () => {
   const gate = new RateGate();
   (await gate.enter(endpoint)).answered(told(2, 60));
   (await gate.enter(endpoints.taskResponse)).answered(toldOfOthers);
@@ -174,7 +174,7 @@ it('keeps a line for each class of endpoints that has a window of its own', asyn
   await expect(gate.enter(endpoint, { maxWaitMs: 0 })).rejects.toBeInstanceOf(RateLimitWaitError);
 });
 
-it('holds all classes back after a 429 as long as they may share its window, and for no more than a minute', async () => {
+it('holds all classes back after a 429 as long as they may share its window, and for at most a minute', async () => {
   const clock = { nowMs: 0 };
   const gate = new RateGate({ now: () => clock.nowMs });
   (await gate.enter(endpoint)).answered({ throttled: true, retryAfterSeconds: 7_200 });
@@ -183,7 +183,7 @@ it('holds all classes back after a 429 as long as they may share its window, and
   await gate.enter(endpoints.taskResponse, { maxWaitMs: 0 });
 });
 
-it('a pause of one class that only a message tells is none of those that share its window', async () => {
+it('a pause that only a message announces does not apply to other classes, even in the same window', async () => {
   const gate = new RateGate();
   (await gate.enter(endpoints.uploadFile)).answered({ ...toldOfOthers, remaining: 4 });
   (await gate.enter(endpoint)).answered({ ...toldOfOthers, remaining: 3 });
@@ -196,7 +196,7 @@ describe('the memory of a RETRY-AFTER', () => {
   let folder: string;
   beforeEach(async () => (folder = await mkdtemp(path.join(os.tmpdir(), 'fileconv-rate-'))));
 
-  it('makes a gate that starts again wait for the rest of it', async () => {
+  it('makes a restarted gate wait for the rest of it', async () => {
     const file = path.join(folder, 'state', 'app.json');
     const before = new RateGate({ memory: createRateMemory(file) });
     (await before.enter(endpoint)).answered(told(2, 60));
@@ -211,7 +211,7 @@ describe('the memory of a RETRY-AFTER', () => {
     expect(remembered).not.toContain('upload');
   });
 
-  it('brings no wait that is longer than the service asked for, though the clock on the wall was a day ahead when it was written', async () => {
+  it('causes no longer wait than the service asked for, even if the wall clock was a day ahead when it was written', async () => {
     const file = path.join(folder, 'app.json');
     const dayMs = 24 * 60 * 60_000;
     const ahead = createRateMemory(file, () => Date.now() + dayMs);
@@ -222,7 +222,7 @@ describe('the memory of a RETRY-AFTER', () => {
     expect(retryAfterMs).toBeLessThanOrEqual(60_000);
   });
 
-  it('of a wait that is over by the clock on the wall brings none', async () => {
+  it('causes no wait if it is over by the wall clock', async () => {
     const file = path.join(folder, 'app.json');
     const behind = createRateMemory(file, () => Date.now() - 61_000);
     (await new RateGate({ memory: behind }).enter(endpoint)).answered({ throttled: true, retryAfterSeconds: 60 });
@@ -230,7 +230,7 @@ describe('the memory of a RETRY-AFTER', () => {
   });
 
   it.each(['', 'no json', '{"submit":"soon"}', '{"submit":1795000000000}', '[]'])(
-    'is no reason to stop when it reads %j',
+    'is ignored if it contains %j',
     async (content) => {
       const file = path.join(folder, 'app.json');
       await writeFile(file, content);

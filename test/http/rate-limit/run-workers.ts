@@ -2,7 +2,7 @@ import { EagerWorker, SimulatedService, Simulation } from './simulated-service';
 
 const seconds = 1_000;
 
-/** What a service has served and refused, in simulated time, to workers that always have work. */
+/** Runs workers that always have work in simulated time. Returns what the service served and refused. */
 export function runWorkers(options: {
   limit: number;
   windowSeconds: number;
@@ -15,12 +15,12 @@ export function runWorkers(options: {
   slots?: number;
   takesMs?: number;
   writesHeadersLate?: boolean;
-  /** At the beginning, for the figures. */
+  /** Windows at the beginning that are left out of the figures. */
   ignoredWindows?: number;
   killedAfter?: { windows: number; workers: number };
-  /** Somebody else sends a request this often, whatever the answer. */
+  /** Another client sends a request at this interval, whatever the answers. */
   foreignEveryMs?: number;
-  /** The service is away for so many windows from the beginning of this one on. */
+  /** The service is away for this many windows, starting with window `from`. */
   away?: { from: number; windows: number };
 }) {
   const { limit, windowSeconds, workers, windows, seed = 1, latencyMs = 4, round, isPatient = false } = options;

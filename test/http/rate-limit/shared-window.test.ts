@@ -2,7 +2,7 @@ import { type Endpoint, endpoints, classOfEndpoint } from '../../../src/contract
 import { RateGate, RateLimitWaitError } from '../../../src/http/rate-limit/rate-gate';
 import { SimulatedService } from './simulated-service';
 
-/** Jobs of many requests behind one gate, in simulated time. */
+/** Jobs with several requests each behind one gate, in simulated time. */
 
 const windowMs = 10_000;
 const steps = [
@@ -19,7 +19,7 @@ interface Seen {
   readonly throttled: boolean;
 }
 
-/** A service that counts requests by `windowOf`, and so many jobs of one or more workers, all at once. */
+/** Runs jobs concurrently on one or more workers. The service has a window for each result of `windowOf`. */
 async function run(jobs: number, windowOf: (endpoint: Endpoint) => string, { limit = 10, workers = 1 } = {}) {
   const services = new Map<string, SimulatedService>();
   const gates = Array.from({ length: workers }, () => new RateGate());
@@ -58,7 +58,7 @@ async function run(jobs: number, windowOf: (endpoint: Endpoint) => string, { lim
   return { seen, tookMs: performance.now() - startMs };
 }
 
-/** Not the one of `node:timers/promises`, which fake timers don't replace. */
+/** Fake timers don't replace `node:timers/promises`. */
 function wait(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
@@ -67,7 +67,7 @@ beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
 
 describe('one window over all endpoints', () => {
-  it('is found out: each class is refused once at most, and never after its first answer', async () => {
+  it('is detected: each class is refused at most once, and never after its first answer', async () => {
     const jobs = 20;
     const { seen, tookMs } = await run(jobs, () => 'all');
     const answered = new Set<string>();
@@ -79,21 +79,21 @@ describe('one window over all endpoints', () => {
     expect(tookMs).toBeLessThan((windows + 1) * windowMs);
   });
 
-  it('of which four workers spend costs few refusals', async () => {
+  it('costs few refusals when four workers share it', async () => {
     const { seen } = await run(80, () => 'all', { limit: 60, workers: 4 });
     expect(seen.filter(({ throttled }) => throttled).length).toBeLessThan(seen.length / 20);
   });
 
-  it('has all classes take turns', async () => {
+  it('serves all classes in turn', async () => {
     const { seen } = await run(20, () => 'all');
     expect(seen.slice(0, seen.length / 2).map(({ endpoint }) => classOfEndpoint(endpoint))).toContain('download');
   });
 });
 
-it('windows of their own are all used as if there were no others', async () => {
+it('separate windows are each used in full', async () => {
   const jobs = 20;
   const { seen, tookMs } = await run(jobs, classOfEndpoint);
   expect(seen.filter(({ throttled }) => throttled)).toEqual([]);
-  // Two downloads a job.
+  // Two downloads per job.
   expect(tookMs).toBeLessThan(((2 * jobs) / 10) * windowMs);
 });

@@ -17,12 +17,12 @@ function createWatch() {
   return { windows, clock, send, answer, ask };
 }
 
-it('the same limit and the same end are one window, whoever else spends of it', () => {
+it('the same limit and the same end mean one window, however many others use it', () => {
   const { ask } = createWatch();
   expect([ask('upload', 19), ask('submit', 12)]).toEqual([[], [{ other: 'upload', isShared: true }]]);
 });
 
-it('an answer that does not tell of the other’s request proves two windows, for good', () => {
+it("an answer that does not count the other's request proves two windows, for good", () => {
   const { windows, clock, ask } = createWatch();
   ask('upload', 19);
   expect(ask('submit', 19)).toEqual([{ other: 'upload', isShared: false }]);
@@ -33,14 +33,14 @@ it('an answer that does not tell of the other’s request proves two windows, fo
   expect(ask('submit', 18)).toEqual([{ other: 'upload', isShared: false }]);
 });
 
-it('an answer to a request that was sent before the other was known contradicts nothing', () => {
+it('an answer to a request sent before the other was known contradicts nothing', () => {
   const { ask, send, answer } = createWatch();
   const early = send();
   ask('upload', 18);
   expect(answer('submit', early, 19)).toEqual([{ other: 'upload', isShared: true }]);
 });
 
-it('another limit, or another end, is that of another window for as long', () => {
+it('a different limit or end means a different window, until that window ends', () => {
   const { clock, ask } = createWatch();
   ask('upload', 9, { limit: 10 });
   expect(ask('submit', 8)).toEqual([{ other: 'upload', isShared: false }]);
@@ -51,13 +51,13 @@ it('another limit, or another end, is that of another window for as long', () =>
   expect(ask('submit', 18)).toEqual([{ other: 'upload', isShared: true }]);
 });
 
-it('a refusal is no contradiction: others may have taken the rest', () => {
+it('a refusal contradicts nothing, since others may have taken the rest', () => {
   const { ask } = createWatch();
   ask('upload', 0);
   expect(ask('submit', 0, { throttled: true })).toEqual([{ other: 'upload', isShared: true }]);
 });
 
-it('an answer that took long, or came when the other window may be over, tells nothing', () => {
+it('an answer that was slow, or that came when the other window may be over, proves nothing', () => {
   const { clock, ask, send, answer } = createWatch();
   ask('upload', 19);
   const slow = send();
@@ -67,7 +67,7 @@ it('an answer that took long, or came when the other window may be over, tells n
   expect(ask('poll', 19)).toEqual([]);
 });
 
-it('a window that has begun again is not taken for another one', () => {
+it('a window that has restarted is not taken for a different one', () => {
   const { clock, ask } = createWatch();
   ask('upload', 19);
   ask('submit', 18);

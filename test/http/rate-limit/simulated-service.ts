@@ -1,18 +1,18 @@
 import type { RateHeaders } from '../../../src/http/rate-limit/headers';
 import { RateBucket, type Sent } from '../../../src/http/rate-limit/rate-bucket';
 
-/** A service with one window, whose clock is the simulation's. */
+/** A service with one window, in simulated time. */
 export class SimulatedService {
   #window = { endsAtMs: 0, used: 0 };
   served = 0;
   throttled = 0;
-  /** Refuses everything without a word about the reason, as a proxy does in front of a service that is away. */
+  /** Refuses everything without headers, like a proxy in front of a service that is down. */
   isAway = false;
 
   constructor(
     readonly limit: number,
     readonly windowMs: number,
-    /** How the service writes the rest of a window in whole seconds. */
+    /** How the service rounds the rest of a window to whole seconds. */
     readonly round: (seconds: number) => number = Math.ceil,
   ) {}
 
@@ -25,7 +25,7 @@ export class SimulatedService {
     return this.#count(nowMs);
   }
 
-  /** What a service says that writes its headers when it has done all else. */
+  /** The headers of a service that writes them at the end of the request. */
   answerLate(nowMs: number, admitted: RateHeaders): RateHeaders {
     if (admitted.throttled) return admitted;
     const { endsAtMs, used } = this.#window;
@@ -54,7 +54,7 @@ interface Event {
   run: () => void;
 }
 
-/** Runs events in the order of their times; no real time passes. */
+/** Runs events in order of time; no real time passes. */
 export class Simulation {
   nowMs = 1_000_000;
   #events: Event[] = [];
@@ -90,11 +90,11 @@ export class EagerWorker {
       random: () => number;
       /** One way. */
       latencyMs: () => number;
-      /** At most so many requests under way. */
+      /** Maximum number of requests in flight. */
       slots: number;
       onSend?: (bucket: RateBucket) => void;
       isPatient?: boolean;
-      /** What a request that is let in takes until its answer; one that is refused is answered at once. */
+      /** Duration of an admitted request; a refusal is answered at once. */
       takesMs?: number;
       writesHeadersLate?: boolean;
     },

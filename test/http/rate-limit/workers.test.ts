@@ -1,6 +1,6 @@
 import { runWorkers } from './run-workers';
 
-/** What a limit gives to one worker, and to many that share it, in simulated time. */
+/** Use of a limit by one worker and by many that share it, in simulated time. */
 
 describe.each([
   ['urgent', false],
@@ -12,7 +12,7 @@ describe.each([
     [5, 2],
     [1, 1],
     [1000, 60],
-  ])('of one worker use nearly all of %i in each window of %i s, and are none too many', (limit, windowSeconds) => {
+  ])('of one worker use nearly all of %i in each window of %i s, without a 429', (limit, windowSeconds) => {
     const { utilisation, throttled } = runWorkers({ limit, windowSeconds, workers: 1, windows: 20, isPatient });
     expect(throttled).toBe(0);
     expect(utilisation).toBeGreaterThanOrEqual(0.95);
@@ -22,19 +22,19 @@ describe.each([
     [20, 2],
     [100, 10],
     [40, 4],
-  ])('of four workers that share a limit spend nearly all of %i in %i s with hardly a 429', (limit, windowSeconds) => {
+  ])('of four workers that share a limit use nearly all of %i in %i s with hardly a 429', (limit, windowSeconds) => {
     const shared = { limit, windowSeconds, workers: 4, windows: 60, isPatient };
     for (const seed of [1, 2, 3]) {
       const { utilisation, throttledShare, sentBy } = runWorkers({ ...shared, seed });
       expect(throttledShare).toBeLessThan(0.01);
       expect(utilisation).toBeGreaterThan(0.9);
-      // Nobody starves.
+      // No worker starves.
       expect(Math.min(...sentBy)).toBeGreaterThan(limit);
     }
   });
 });
 
-it('one worker learns the slack of a service that rounds RESET down', () => {
+it('one worker adapts to a service that rounds RESET down', () => {
   const rounded = { limit: 100, windowSeconds: 10, workers: 1, windows: 20, round: Math.floor };
   const { throttledShare, utilisation } = runWorkers(rounded);
   expect(throttledShare).toBeLessThan(0.01);
@@ -50,25 +50,22 @@ describe('a fleet that shares 100 requests a minute', () => {
     [20, true, 1],
     [20, false, 2],
     [20, false, 3],
-  ])(
-    'of %i workers (patient: %s) spends it with hardly a 429, from its first window on',
-    (workers, isPatient, seed) => {
-      const { utilisation, throttledShare, sentBy } = runWorkers({ ...fleet, workers, isPatient, seed, latencyMs: 40 });
-      expect(throttledShare).toBeLessThanOrEqual(0.01);
-      expect(utilisation).toBeGreaterThanOrEqual(0.95);
-      // Nobody starves.
-      expect(Math.min(...sentBy)).toBeGreaterThan(fleet.windows);
-    },
-  );
+  ])('of %i workers (patient: %s) uses it with hardly a 429, from its first window on', (workers, isPatient, seed) => {
+    const { utilisation, throttledShare, sentBy } = runWorkers({ ...fleet, workers, isPatient, seed, latencyMs: 40 });
+    expect(throttledShare).toBeLessThanOrEqual(0.01);
+    expect(utilisation).toBeGreaterThanOrEqual(0.95);
+    // No worker starves.
+    expect(Math.min(...sentBy)).toBeGreaterThan(fleet.windows);
+  });
 
-  it('of 50 workers, and of as many as there are requests in a window, learns to within some windows', () => {
+  it('of 50 workers, and of as many as there are requests in a window, adapts within a few windows', () => {
     expect(runWorkers({ ...fleet, workers: 50, ignoredWindows: 6 }).throttledShare).toBeLessThanOrEqual(0.02);
     const crowd = runWorkers({ ...fleet, workers: 100, windows: 30, ignoredWindows: 10 });
     expect(crowd.throttledShare).toBeLessThanOrEqual(0.03);
     expect(crowd.utilisation).toBeGreaterThanOrEqual(0.9);
   });
 
-  it('loses nothing for long when half of it is killed, and the rest takes over', () => {
+  it('soon uses all of it again after half of the workers are killed', () => {
     const killedAfter = { windows: 7.5, workers: 10 };
     const { utilisation, throttledShare } = runWorkers({ ...fleet, workers: 20, killedAfter });
     expect(throttledShare).toBeLessThanOrEqual(0.01);
@@ -82,7 +79,7 @@ describe('a fleet that shares 100 requests a minute', () => {
     expect(utilisation).toBeGreaterThanOrEqual(0.8);
   });
 
-  it('leaves to a foreign client of the account what that takes, and uses the rest', () => {
+  it('leaves a foreign client of the account its share, and uses the rest', () => {
     const { utilisation, throttledShare } = runWorkers({ ...fleet, workers: 20, foreignEveryMs: 2_000 });
     expect(throttledShare).toBeLessThanOrEqual(0.01);
     expect(utilisation).toBeGreaterThanOrEqual(0.95);

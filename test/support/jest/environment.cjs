@@ -5,10 +5,10 @@ const { ModernFakeTimers } = require('@jest/fake-timers');
 const { TestEnvironment } = require('jest-environment-node');
 const { ModuleMocker } = require('jest-mock');
 
-/** Those that are enabled: every promise pays for each of them, and jest and the SDK leave some behind with every file. */
+/** Enabled storages. Each one slows down every promise, and jest and the SDK leave some behind with every file. */
 const storages = new Set();
 const { _enable: enable } = AsyncLocalStorage.prototype;
-// Newer versions of Node keep them without a hook.
+// Newer versions of Node implement them without a hook.
 if (enable) {
   AsyncLocalStorage.prototype._enable = function () {
     storages.add(this);
@@ -18,14 +18,14 @@ if (enable) {
 
 const { createHook } = promiseHooks;
 /**
- * A worker whose workflows run in the thread of the test looks for the workflow of each promise of the process, to answer a query for
- * stack traces that no test asks. Node's own hooks, which have a `before`, stay.
+ * A worker whose workflows run in the test's thread looks up the workflow of every promise in the process, to answer a stack trace query
+ * that no test makes. Node's own hooks, which have a `before`, stay.
  */
 promiseHooks.createHook = (hooks) => (hooks.before ? createHook(hooks) : () => undefined);
 
 /**
- * Runs tests in the context of Node itself, where an error of a package or of Node is an `Error` of the tests, too; with `runtime.cjs`,
- * which loads packages once for all files. What jest, or a test, sets among the globals is taken back at the end of its file.
+ * Runs tests in Node's own context, where errors of packages and of Node are instances of the tests' `Error`. Together with `runtime.cjs`,
+ * which loads packages once for all files. Globals set by jest or a test are restored at the end of the file.
  */
 module.exports = class NodeContext extends TestEnvironment {
   constructor(config, context) {
@@ -41,12 +41,12 @@ module.exports = class NodeContext extends TestEnvironment {
 
   async teardown() {
     await super.teardown();
-    // Of the SDK's worker, if this file or one before it has loaded that: with the logger and the metrics of this file.
+    // The runtime of the SDK's worker, if any file has loaded it: it has this file's logger and metrics.
     await require.cache[require.resolve('@temporalio/worker')]?.exports.Runtime._instance?.shutdown();
     for (const storage of storages) storage.disable();
     storages.clear();
     process.exit = this.exit;
-    // Not a copy that a test has put in its place: what Node itself asks, as for the folder of temporary files, is not in one.
+    // The original object, not a test's copy: Node itself reads from it, for example the folder for temporary files.
     process.env = this.env;
     for (const name of Object.keys(process.env)) if (!(name in this.variables)) delete process.env[name];
     Object.assign(process.env, this.variables);

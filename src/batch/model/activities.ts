@@ -18,6 +18,7 @@ export interface ManifestPosition {
   item: number;
 }
 
+/** The first read of a manifest; later reads have the same limit. */
 export const firstRead = { from: { byte: 0, item: 0 }, limit: 200 };
 
 export interface ReadBatchItemsInput {

@@ -11,7 +11,12 @@ let pandoc: Promise<typeof Pandoc> | undefined;
  * own heap: the first hundred conversions of a process took twice as long. pandoc's default is 4 MiB.
  */
 export function loadPandoc(): Promise<typeof Pandoc> {
-  return (pandoc ??= startPandoc());
+  pandoc ??= startPandoc().catch((error: unknown) => {
+    // The package may be installed before the next conversion.
+    pandoc = undefined;
+    throw error;
+  });
+  return pandoc;
 }
 
 async function startPandoc() {

@@ -54,7 +54,7 @@ export class BatchReader {
   }
 
   private async read(): Promise<void> {
-    const asked = { ...firstRead, folder: this.folder, from: this.readTo };
+    const asked = { folder: this.folder, from: this.readTo, limit: firstRead.limit };
     this.add(await fileSteps['conversion.readBatchItems'](asked));
   }
 

@@ -1,10 +1,8 @@
 #!/usr/bin/env node
-import nodeModule from 'node:module';
 import { homedir } from 'node:os';
 import { explainStdout } from './command-error';
-
-// Needs Node 22.1. A command loads some 460 modules, and compiling them takes a third of its start.
-(nodeModule as { enableCompileCache?: () => void }).enableCompileCache?.();
+import { keepCompiledCode } from './compile-cache';
+import { defaultCacheDir } from './dev-server/cache-dir';
 
 // Users of this version need no news about the Node versions of future SDKs.
 process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true';
@@ -41,6 +39,7 @@ async function run(argv: readonly string[]): Promise<number> {
     process.stderr.write(`error: ${what}\n`);
     return 1;
   }
+  keepCompiledCode(defaultCacheDir(process.env, homeDir));
   const { runCommandLine } = await import('./program.js');
   return runCommandLine(argv, {
     env: process.env,

@@ -1,5 +1,6 @@
 /** Finds or downloads a Temporal dev server and runs it, so that users need not install one. */
-export { defaultCacheDir, obtainTemporalCli } from './obtain';
+export { defaultCacheDir } from './cache-dir';
+export { obtainTemporalCli } from './obtain';
 export type { ObtainOptions } from './obtain';
 export { tryProcessLock } from './process-lock';
 export { TemporalServerError } from './processes';

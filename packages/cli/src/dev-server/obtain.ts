@@ -127,16 +127,6 @@ async function findDefect(file: string, { env, signal }: ObtainOptions): Promise
   return undefined;
 }
 
-/** Default folder for downloaded binaries: the user's cache, shared by all projects. */
-export function defaultCacheDir(env: Variables, homeDir: string, platform: string = process.platform): string {
-  const name = 'temporal-file-conversion';
-  // The XDG specification says to ignore a relative path.
-  const xdg = env['XDG_CACHE_HOME'];
-  if (xdg && path.isAbsolute(xdg)) return path.join(xdg, name);
-  if (platform === 'darwin') return path.join(homeDir, 'Library', 'Caches', name);
-  return path.join(homeDir, '.cache', name);
-}
-
 /** Short, so that a machine without internet access tries the next source soon. */
 const connectTimeoutMs = 4_000;
 const stallTimeoutMs = 20_000;

@@ -15,6 +15,8 @@ export function printableColored(text: string): string {
 let segmenter: Intl.Segmenter | undefined;
 
 function graphemesOf(text: string): string[] {
+  // The rules of languages take 10 ms to load.
+  if (/^[ -~]*$/.test(text)) return Array.from(text);
   segmenter ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' });
   return Array.from(segmenter.segment(text), ({ segment }) => segment);
 }

@@ -109,7 +109,7 @@ export class FileConversionPlugin extends SimplePlugin {
   private readonly metrics: WorkerMetrics;
   private readonly slots: AppSlots;
   /** Smallest number of slots among its workers; initially Temporal's default. */
-  private fewestSlots = 100;
+  private minSlots = 100;
   private running = 0;
   private readonly settings: FileConversionPluginOptions;
   private readonly tokens: ReadonlyMap<string, TokenSource>;
@@ -145,7 +145,7 @@ export class FileConversionPlugin extends SimplePlugin {
       }),
       refusals: new RefusalWatch(),
       times: new ConversionTimes(),
-      waits: new WaitSlots(() => waitSlotsOf(this.fewestSlots)),
+      waits: new WaitSlots(() => waitSlotsOf(this.minSlots)),
       callbackUrl: (app, submission) => this.callbackUrl(app, submission),
       callbackComes: receiver && ((submission, ms, signal) => receiver.comes(submission, ms, signal)),
       notify: options.notify,
@@ -156,7 +156,7 @@ export class FileConversionPlugin extends SimplePlugin {
   override configureWorker(options: WorkerOptions): WorkerOptions {
     const { interceptors, activities } = options;
     refuseOther(activities, this.conversionActivities);
-    this.fewestSlots = Math.min(this.fewestSlots, options.maxConcurrentActivityTaskExecutions ?? this.fewestSlots);
+    this.minSlots = Math.min(this.minSlots, options.maxConcurrentActivityTaskExecutions ?? this.minSlots);
     return {
       ...this.withWorkflows(options, this.settings.workflows ?? activities === undefined),
       activities: { ...activities, ...this.conversionActivities },

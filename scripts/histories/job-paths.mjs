@@ -35,7 +35,7 @@ export const jobPaths = [
     app: { vcredits: 0 },
     meanwhile: async (stack, name, job) => {
       await parked(job);
-      await tellReady(stack, name, job);
+      await signalReady(stack, name, job);
     },
     ends: 'succeeded',
   }),
@@ -145,7 +145,7 @@ async function parked(job) {
   });
 }
 
-async function tellReady(stack, name, job) {
+async function signalReady(stack, name, job) {
   stack.administration.addCredits(stack.appIds.get(name), 100);
   await job.appReady();
 }

@@ -84,7 +84,7 @@ export class AcknowledgedHeartbeat {
   }
 
   /** Call before an attempt fails: sends details newer than the last record, if the beat has started. */
-  tellWithFailure(): void {
+  sendBeforeFailure(): void {
     if (this.timer && this.details !== this.recorded) this.context.heartbeat(this.details);
   }
 
@@ -135,7 +135,7 @@ export function elapsedMs(since: Moment, now: Moment = momentNow()): number {
 
 const beatMs = 1_000;
 /** A busy process may miss a beat or two. */
-const longestPauseMs = 3_000;
+const maxPauseMs = 3_000;
 
 /** Detects that this process was suspended, by a signal or with its machine: data in its sockets may be stale then. */
 export class ProcessPulse {
@@ -159,7 +159,7 @@ export class ProcessPulse {
 
   beat(): void {
     const now = this.now();
-    if (elapsedMs(this.last, now) > longestPauseMs) this.wokeAt = now;
+    if (elapsedMs(this.last, now) > maxPauseMs) this.wokeAt = now;
     this.last = now;
   }
 }

@@ -11,7 +11,7 @@ import type { CallbackSubmission } from '../job/types';
 import type { Stores } from '../storage/stores';
 import { AcknowledgedHeartbeat } from './acknowledged-heartbeat';
 import type { ResultChecks } from '../checks/result-checks';
-import { tellListedReady } from '../client/operations/tell-app';
+import { signalListedJobs } from '../client/operations/signal-app';
 import type { AppNotices } from './app-notices';
 import type { AppSlots, WaitSlots } from './app-slots';
 import { toFailure, endedByRateLimit, isUnreadable, parkReasonOf, saysMissing, withAdvice } from './failure';
@@ -63,7 +63,7 @@ interface EarlierAttempts {
  * A longer wait returns the slot, so that requests queued for one endpoint class leave slots to the others. A submit sends no heartbeat
  * before its fence, so it must also reach the fence within the heartbeat timeout.
  */
-const longestWaitMs = 7_000;
+const maxWaitMs = 7_000;
 /** RETRY-AFTER from which a wait is logged as a warning. */
 const longWaitSeconds = 10;
 
@@ -107,7 +107,7 @@ function begin({ step, app, parking }: Step) {
     signal,
     priority: info.priority?.priorityKey,
     since: info.scheduledTimestampMs,
-    maxWaitMs: Math.min(longestWaitMs, info.startToCloseTimeoutMs / 2),
+    maxWaitMs: Math.min(maxWaitMs, info.startToCloseTimeoutMs / 2),
     answerByMs: startedAtMs + answerTimeoutMs(info.startToCloseTimeoutMs),
   };
   const { parked } = parking ?? {};
@@ -164,7 +164,7 @@ export async function runAttempt<T>(
     slots?.check(context.info.taskQueue, app);
     account = parking && askForAccount(refusals, attempt);
     const result = await work(attempt);
-    if (account?.accepted()) void tellParked(context, app);
+    if (account?.accepted()) void wakeParked(context, app);
     if (parking?.parked) {
       // A submit needs the account and vCredits, whichever of them its job waited for last.
       await appNotices?.accepted(app, step === 'submit' ? ['account', 'credits'] : [parking.parked.reason]);
@@ -183,20 +183,20 @@ export async function runAttempt<T>(
       if (failure.missing !== earlier.missing) heartbeat.add({ missing: failure.missing });
       const last = reasonOf(error);
       if (last !== undefined) heartbeat.add({ last } satisfies LastFailure);
-      heartbeat.tellWithFailure();
+      heartbeat.sendBeforeFailure();
     }
     if (limitedBy === 'throttled') logThrottled(context, error);
     // Not earlier: a submit that the service refused must have lowered its fence first.
     if (error instanceof ConversionApiError) failure.mayHaveOtherToken = await error.mayHaveOtherToken?.();
-    if (account) tellOthers(account, error, failure);
+    if (account) shareRefusal(account, error, failure);
     const reason = error instanceof ConversionApiError ? parkReasonOf(error, failure) : undefined;
-    const told = toFailure(error, failure);
-    metrics?.attemptFailed({ step, app }, { error, told });
-    if (reason && told instanceof ApplicationFailure) {
-      const { type, message } = told;
+    const reported = toFailure(error, failure);
+    metrics?.attemptFailed({ step, app }, { error, reported });
+    if (reason && reported instanceof ApplicationFailure) {
+      const { type, message } = reported;
       await appNotices?.refused({ app, reason, code: type ?? '', message });
     }
-    throw told;
+    throw reported;
   } finally {
     account?.ended();
     heartbeat.stop();
@@ -217,16 +217,16 @@ function askForAccount(refusals: RefusalWatch, { failure, number, firstProbeMs, 
 }
 
 /** The app is accepted again, so its parked jobs need not wait for their next probe. Never rejects. */
-export async function tellParked({ client, log }: Context, app: string): Promise<void> {
+export async function wakeParked({ client, log }: Context, app: string): Promise<void> {
   try {
-    await tellListedReady(client, { app });
+    await signalListedJobs(client, { app });
   } catch (error) {
     log.warn('Parked jobs could not be told that their app is accepted again; they ask by themselves', { app, error });
   }
 }
 
 /** Shares a refusal of the account with the other jobs. */
-function tellOthers(account: Probe, error: unknown, failure: FailureContext): void {
+function shareRefusal(account: Probe, error: unknown, failure: FailureContext): void {
   const { code, message } = error instanceof ConversionApiError ? error : { code: '', message: '' };
   const isRefused = lookUpErrorCode(code)?.refusesAccount === true && !failure.mayHaveOtherToken;
   if (isRefused) failure.probeAfterMs = account.refused({ code, message: withAdvice(message, code, failure) });

@@ -16,7 +16,7 @@ type Answer = 'refused' | 'accepted';
  */
 export class AppNotices {
   readonly #notifies: readonly NoticeType[];
-  readonly #told = new Map<string, { answer: Answer; at: number }>();
+  readonly #sent = new Map<string, { answer: Answer; at: number }>();
 
   constructor(
     notify: NotifySettings | undefined,
@@ -27,7 +27,7 @@ export class AppNotices {
   }
 
   async refused(job: { app: string; reason: ParkReason; code: string; message: string }): Promise<void> {
-    await this.#tell('refused', job, async ({ client, info: { taskQueue } }, workflowId) => {
+    await this.#signalOnce('refused', job, async ({ client, info: { taskQueue } }, workflowId) => {
       const args: [AppNotice] = [{ ...job, notifies: this.#notifies }];
       const signal = appRefusedSignal;
       await client.workflow.signalWithStart(conversionAppNoticeType, { workflowId, taskQueue, args, signal });
@@ -36,14 +36,14 @@ export class AppNotices {
 
   async accepted(app: string, reasons: readonly ParkReason[]): Promise<void> {
     for (const reason of reasons) {
-      await this.#tell('accepted', { app, reason }, async ({ client }, workflowId) => {
+      await this.#signalOnce('accepted', { app, reason }, async ({ client }, workflowId) => {
         await client.workflow.getHandle(workflowId).signal(appAcceptedSignal);
       });
     }
   }
 
   /** Best effort: a failed signal fails no job, since another job's answer will be signalled. */
-  async #tell(
+  async #signalOnce(
     answer: Answer,
     { app, reason }: { app: string; reason: ParkReason },
     send: (context: Context, workflowId: string) => Promise<void>,
@@ -51,15 +51,15 @@ export class AppNotices {
     if (this.#notifies.length === 0 || reason === 'room') return;
     const context = Context.current();
     const workflowId = `notice/app/${context.info.taskQueue}/${app}/${reason}`;
-    const told = this.#told.get(workflowId);
-    if (told?.answer === answer && this.now() - told.at < recentMs) return;
-    this.#told.set(workflowId, { answer, at: this.now() });
+    const last = this.#sent.get(workflowId);
+    if (last?.answer === answer && this.now() - last.at < recentMs) return;
+    this.#sent.set(workflowId, { answer, at: this.now() });
     try {
       await send(context, workflowId);
     } catch (error) {
       // The notice workflow has already ended.
       if (error instanceof WorkflowNotFoundError) return;
-      this.#told.delete(workflowId);
+      this.#sent.delete(workflowId);
       context.log.warn('Nobody could be told what the service answers', { app, reason, answer, error });
     }
   }

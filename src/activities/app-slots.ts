@@ -23,7 +23,7 @@ interface Held {
 
 /** Share of a worker's slots that an app above its fair share must leave free. */
 const freePart = 0.1;
-const shortestAbsenceMs = 1_000;
+const minAbsenceMs = 1_000;
 /** Staggers the returning attempts of an app, so that their checks at a full worker cost little. */
 const betweenReturnsMs = 50;
 
@@ -87,7 +87,7 @@ export class AppSlots {
   #retryAfterMs(app: string): number {
     // Whole milliseconds keep the sums exact.
     const now = Math.round(performance.now());
-    const at = Math.max(now + shortestAbsenceMs, (this.#lastReturnMs.get(app) ?? 0) + betweenReturnsMs);
+    const at = Math.max(now + minAbsenceMs, (this.#lastReturnMs.get(app) ?? 0) + betweenReturnsMs);
     this.#lastReturnMs.set(app, at);
     return at - now;
   }

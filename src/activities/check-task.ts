@@ -11,7 +11,7 @@ import { reactionToTask } from './reactions';
 import { firstCheckDelayMs, kindOf, nextCheckDelayMs, withinDeadlineMs } from './pauses';
 
 /** Shorter waits keep their slot: a retry by the server costs more and comes up to a second late. */
-const longestWaitInsideMs = 2_000;
+const maxWaitInsideMs = 2_000;
 
 /** Details of this activity's heartbeats, in addition to its requests; times are milliseconds since the submit. */
 interface CheckHeartbeat {
@@ -35,28 +35,29 @@ export function createCheckTask(dependencies: ActivityDependencies) {
       failure.isEarlierTask = input.isEarlier === true;
       const turn = attempt.countRequests();
       const known = attempt.previousDetails as CheckHeartbeat;
-      const { notYetMs: toldNotYetMs = 0 } = input;
-      let { notYetMs = toldNotYetMs } = known;
+      const { notYetMs: knownNotYetMs = 0 } = input;
+      let { notYetMs = knownNotYetMs } = known;
       // The workflow recorded the submit by the server's clock; this machine's may be hours off, or be adjusted.
-      const toldMs = failure.serverNow === undefined ? 0 : failure.serverNow() - attempt.ageMs() - input.submittedAt;
-      const atStartMs = Math.max(toldMs, known.dueMs ?? 0, notYetMs);
+      const recordedMs =
+        failure.serverNow === undefined ? 0 : failure.serverNow() - attempt.ageMs() - input.submittedAt;
+      const atStartMs = Math.max(recordedMs, known.dueMs ?? 0, notYetMs);
       const elapsedMs = () => atStartMs + attempt.ageMs();
       const pair = kindOf(input);
       const { maxCheckIntervalMs: maxMs, firstCheckAfterMs: firstMs } = input;
       const { random } = Math;
       const learnedMs = times.firstCheckMs(pair);
       const firstCheckMs =
-        firstMs === undefined && toldNotYetMs
-          ? toldNotYetMs + nextCheckDelayMs({ elapsedMs: toldNotYetMs, learnedMs, maxMs, random })
-          : firstCheckDelayMs({ toldMs: firstMs, learnedMs, maxMs, random });
+        firstMs === undefined && knownNotYetMs
+          ? knownNotYetMs + nextCheckDelayMs({ elapsedMs: knownNotYetMs, learnedMs, maxMs, random })
+          : firstCheckDelayMs({ configuredMs: firstMs, learnedMs, maxMs, random });
       let delayMs = failure.attempt === 1 ? firstCheckMs - elapsedMs() : 0;
       let { isCalled } = input;
-      let said = 'no check yet';
+      let lastAnswer = 'no check yet';
       for (;;) {
         delayMs = withinDeadlineMs(delayMs, failure.leftMs?.());
-        if (delayMs > longestWaitInsideMs) {
+        if (delayMs > maxWaitInsideMs) {
           await heartbeat.recordLast({ dueMs: elapsedMs() + delayMs } satisfies CheckHeartbeat);
-          const message = `${said}; next check in ${(delayMs / 1_000).toFixed(1)} s`;
+          const message = `${lastAnswer}; next check in ${(delayMs / 1_000).toFixed(1)} s`;
           // A retry adds nothing to the history.
           throw build(failure, { code: failureCodes.notFinished, message, reaction: 'retry', delayMs, expected: true });
         }
@@ -70,15 +71,15 @@ export function createCheckTask(dependencies: ActivityDependencies) {
           if (!input.fromCallback && !input.isEarlier && input.notYetMs !== 0) {
             const doneMs = elapsedMs();
             // The service's figure excludes the time in its queue; a callback comes after both.
-            const told = { notYetMs, doneMs, durationSeconds: report.durationSeconds };
-            times.observe(pair, isCalled ? { notYetMs: 0, doneMs, durationSeconds: doneMs / 1_000 } : told);
+            const observed = { notYetMs, doneMs, durationSeconds: report.durationSeconds };
+            times.observe(pair, isCalled ? { notYetMs: 0, doneMs, durationSeconds: doneMs / 1_000 } : observed);
           }
           return { report, requests: failure.requests };
         }
         isCalled = undefined;
         notYetMs = elapsedMs();
         heartbeat.add({ notYetMs } satisfies CheckHeartbeat);
-        said = whatItSays(snapshot);
+        lastAnswer = whatItSays(snapshot);
         delayMs = nextCheckDelayMs({ elapsedMs: notYetMs, learnedMs: times.firstCheckMs(pair), maxMs, random });
       }
     });

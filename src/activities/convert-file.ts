@@ -14,7 +14,7 @@ import {
   type TaskReport,
 } from '../job/activities';
 import type { CallbackSubmission } from '../job/types';
-import { runAttempt, tellParked, type ActivityAttempt, type ActivityDependencies } from './activity-attempt';
+import { runAttempt, wakeParked, type ActivityAttempt, type ActivityDependencies } from './activity-attempt';
 import { reportTask } from './check-task';
 import { withAdvice } from './failure';
 import { planDestination } from './job-destination';
@@ -74,7 +74,7 @@ export function createConvertFile(dependencies: ActivityDependencies) {
       await heartbeat.record({ phase: 'awaiting', accepted: { ...accepted, notYetMs: 0 } } satisfies AwaitingHeartbeat);
       heartbeat.start();
       const maxMs = Math.min(quickMs, awaitsMs);
-      const pauseMs = firstCheckDelayMs({ toldMs: undefined, learnedMs, maxMs, random: Math.random });
+      const pauseMs = firstCheckDelayMs({ configuredMs: undefined, learnedMs, maxMs, random: Math.random });
       // If a callback is expected, an earlier check would only cost a request and a step.
       const isCalled =
         callbackComes && submission && accepted.callback
@@ -181,7 +181,7 @@ export function createConvertFile(dependencies: ActivityDependencies) {
     } finally {
       credits?.ended();
     }
-    if (credits?.accepted()) void tellParked(attempt.context, input.app);
+    if (credits?.accepted()) void wakeParked(attempt.context, input.app);
     const taskId = snapshot.taskId ?? snapshot.connector;
     if (taskId === undefined && snapshot.error === undefined) throw nameless();
     if (taskId !== undefined) failure.taskId = taskId;

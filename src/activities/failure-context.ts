@@ -36,7 +36,7 @@ export interface FailureContext {
   isEarlierTask?: boolean;
   /** Milliseconds left until the activity's deadline. Default: unlimited. */
   leftMs?: () => number;
-  /** Set by a plan: see `NoticeWishes`. */
+  /** Set by a plan: see `NoticeSettings`. */
   notifies?: readonly NoticeType[] | undefined;
   /** Milliseconds since the epoch by the Temporal server's clock. Default: this machine's clock. */
   serverNow?: () => number;

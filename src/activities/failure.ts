@@ -28,9 +28,9 @@ export class UnknownSubmitError extends Error {
   }
 }
 
-const usualPauses: RetryPauses = { initialMs: 1_000, maximumMs: 60_000 };
+const defaultPauses: RetryPauses = { initialMs: 1_000, maximumMs: 60_000 };
 /** For a plan, which only reads files: more attempts would hide a bug for a day. */
-const mostSurprises = 4;
+const maxSurprises = 4;
 /** Long enough for a token file that is being written. */
 const otherTokenPauseMs = 1_000;
 /**
@@ -76,7 +76,7 @@ export function toFailure(error: unknown, context: FailureContext): Error {
   if (context.sentUnrepeatable === true || error instanceof UnknownSubmitError) {
     return outcomeUnknown(context, message, { cause });
   }
-  if (context.step === 'plan' && context.attempt >= mostSurprises && isDefect(cause)) {
+  if (context.step === 'plan' && context.attempt >= maxSurprises && isDefect(cause)) {
     const advice = `The plan has failed so ${context.attempt} times: a defect of this program, or of what it was given. The worker's log has the details; please report them, and run the batch again when that is mended.`;
     return build(context, { code: failureCodes.unexpected, message: `${message} ${advice}`, reaction: 'fail', cause });
   }
@@ -149,7 +149,7 @@ function park(
   parts: Omit<FailureParts, 'reaction' | 'parkedFor'>,
   context: FailureContext,
 ): ApplicationFailure {
-  const { parking: { parked } = {}, serverNow = Date.now, attempt, pauses = usualPauses } = context;
+  const { parking: { parked } = {}, serverNow = Date.now, attempt, pauses = defaultPauses } = context;
   const leftMs = parked?.reason === parkedFor ? parked.until - serverNow() : 0;
   if (leftMs <= 0) return build(context, { ...parts, reaction: 'park', parkedFor });
   const { probeAfterMs = nextPauseMs(pauses, attempt) } = context;
@@ -183,14 +183,14 @@ function fromStorageError(error: StorageError, context: FailureContext): Applica
 }
 
 /** Adds advice to a message if the code is the document's, or neither the document's nor ours. */
-export function withAdvice(said: string, code: string, context: FailureContext): string {
+export function withAdvice(text: string, code: string, context: FailureContext): string {
   const known = lookUpErrorCode(code);
   // The service's message may end without a full stop.
-  const message = said.replace(/[^.!?]$/, '$&.');
-  if (!known) return isOurs(code) ? said : `${message} ${adviceOfOthers}`;
+  const message = text.replace(/[^.!?]$/, '$&.');
+  if (!known) return isOurs(code) ? text : `${message} ${adviceOfOthers}`;
   // For an accepted task, the job itself says how to get the result.
   const { advice } = known.class === 'chain' && isPaid(context) ? {} : known;
-  return advice === undefined ? said : `${message} ${advice.replace('[APP]', context.app)}`;
+  return advice === undefined ? text : `${message} ${advice.replace('[APP]', context.app)}`;
 }
 
 function isOurs(code: string): boolean {

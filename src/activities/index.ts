@@ -11,7 +11,7 @@ import { createAwaitJobs } from './await-jobs';
 import { createCheckTask } from './check-task';
 import { createConvertFile } from './convert-file';
 import { createDiscardDownload, createDownloadFile } from './download-file';
-import { createPlanBatch, lookAtNames } from './plan-batch';
+import { createPlanBatch, workerSettings } from './plan-batch';
 import { createUploadFile } from './upload-file';
 import { createWriteReport } from './write-report';
 
@@ -32,7 +32,7 @@ export function createActivities(
     'conversion.downloadFile': createDownloadFile(dependencies),
     'conversion.discardDownload': createDiscardDownload(dependencies),
     // All activities of batches and sweeps are idempotent: a repeated write replaces the earlier one.
-    'conversion.lookAtNames': batchStep((_input, _step, client) => Promise.resolve(lookAtNames(client, notify))),
+    'conversion.workerSettings': batchStep((_input, _step, client) => Promise.resolve(workerSettings(client, notify))),
     'conversion.readBatchItems': batchStep((input, { signal }) => readBatchItems(files, input, signal)),
     'conversion.rereadBatchItems': batchStep((input, { signal }) => rereadBatchItems(files, input, signal)),
     'conversion.writeBatchPart': batchStep((input, step) => writeBatchPart(files, input, step)),

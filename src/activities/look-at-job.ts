@@ -17,24 +17,24 @@ export async function lookAtJob(client: Client, { workflowId, runId, expected }:
   if (!found) return {};
   const seen = { runId: found.runId };
   // A finished workflow does not block a new one with the same id.
-  const isInNobodysWay = expected && !isOpen(found);
-  const ended = { ...seen, stands: { isOpen: false, isSame: false, source: '' } };
+  const hasEnded = expected && !isOpen(found);
+  const ended = { ...seen, existing: { isOpen: false, isSame: false, source: '' } };
   if (found.type !== conversionJobType) {
-    if (isInNobodysWay) return ended;
+    if (hasEnded) return ended;
     throw new Error(`it is a ${found.type}`);
   }
   if (expected) {
     const input = await readStartInput(client.workflow, found).catch((error: unknown) => {
-      if (!isInNobodysWay || isOfServer(error)) throw error;
+      if (!hasEnded || isOfServer(error)) throw error;
       return undefined;
     });
     // The next job under this id finds the history unreadable and decides by that.
-    if (input === undefined && isInNobodysWay) return ended;
+    if (input === undefined && hasEnded) return ended;
     const job = input as ConversionJobInput;
     const source = 'uri' in job.source ? job.source.uri : job.source.connector;
     const startedBy = found.parentExecution?.workflowId ?? undefined;
-    const stands = { isOpen: isOpen(found), isSame: isSameJob(expected, job), source };
-    return { ...seen, stands: { ...stands, ...defined({ startedBy }) } };
+    const existing = { isOpen: isOpen(found), isSame: isSameJob(expected, job), source };
+    return { ...seen, existing: { ...existing, ...defined({ startedBy }) } };
   }
   return isOpen(found) ? seen : { ...seen, outcome: await outcomeOf(client, found) };
 }

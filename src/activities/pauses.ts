@@ -3,7 +3,7 @@ import type { RetryPolicy } from '@temporalio/common';
 import { durationMs } from '../job/duration';
 
 const unlearnedFirstCheckMs = 2_000;
-const smallestDelayMs = 250;
+const minDelayMs = 250;
 /** With this factor, a conversion of 20 s takes three requests, one of a minute four. */
 const growth = 2.3;
 const nearMiss = 0.3;
@@ -15,12 +15,12 @@ export function kindOf(job: { app: string; input?: string; sourceName: string; o
 
 /** Delay of the first poll after the submit: as configured, as learned from similar conversions, or a guess. */
 export function firstCheckDelayMs(options: {
-  toldMs: number | undefined;
+  configuredMs: number | undefined;
   learnedMs: number | undefined;
   maxMs: number;
   random: () => number;
 }): number {
-  if (options.toldMs !== undefined) return options.toldMs;
+  if (options.configuredMs !== undefined) return options.configuredMs;
   const { learnedMs = unlearnedFirstCheckMs } = options;
   return Math.round(Math.min(learnedMs * (1 + 0.1 * options.random()), options.maxMs));
 }
@@ -39,7 +39,7 @@ export function nextCheckDelayMs(options: {
   const { elapsedMs, learnedMs, maxMs, random } = options;
   const missed = learnedMs === undefined ? Infinity : elapsedMs / learnedMs;
   const factor = Math.min(nearMiss * Math.max(missed, 1) ** 2, growth);
-  const base = Math.max(factor * elapsedMs, smallestDelayMs);
+  const base = Math.max(factor * elapsedMs, minDelayMs);
   return Math.round(Math.min(base * (1 + 0.2 * random()), maxMs * (0.9 + 0.1 * random())));
 }
 
@@ -68,9 +68,9 @@ const lastAttemptMs = 2_000;
 
 /** Shortens a pause that would end too close to the deadline, so that a last attempt is made just before it. */
 export function withinDeadlineMs(pauseMs: number, leftMs = Infinity): number {
-  const longestMs = leftMs - Math.min(lastAttemptMs, leftMs / 4);
+  const maxPauseMs = leftMs - Math.min(lastAttemptMs, leftMs / 4);
   // During the last attempt itself, there is no time for another.
-  return pauseMs <= longestMs || leftMs <= lastAttemptMs ? pauseMs : Math.round(longestMs);
+  return pauseMs <= maxPauseMs || leftMs <= lastAttemptMs ? pauseMs : Math.round(maxPauseMs);
 }
 
 /** Caps the pauses for failures where another worker may succeed at once; without pauses, uses the caps. */
@@ -128,8 +128,8 @@ export class ConversionTimes {
 function estimate({ notYetMs, doneMs, durationSeconds }: ObservedTime): number {
   if (notYetMs === 0 && durationSeconds) return Math.min(durationSeconds * 1_000, doneMs);
   if (notYetMs === 0 && durationSeconds === undefined) return doneMs * 0.8;
-  const toldMs = durationSeconds === undefined ? NaN : durationSeconds * 1_000;
-  const latestMs = toldMs + 1_000 > notYetMs ? Math.min(toldMs + 1_000, doneMs) : doneMs;
-  const earliestMs = toldMs - 1_000 < latestMs ? Math.max(toldMs - 1_000, notYetMs) : notYetMs;
+  const statedMs = durationSeconds === undefined ? NaN : durationSeconds * 1_000;
+  const latestMs = statedMs + 1_000 > notYetMs ? Math.min(statedMs + 1_000, doneMs) : doneMs;
+  const earliestMs = statedMs - 1_000 < latestMs ? Math.max(statedMs - 1_000, notYetMs) : notYetMs;
   return (earliestMs + latestMs) / 2;
 }

@@ -15,7 +15,7 @@ import { answerAboutPair } from '../http/pair-answer';
 import { eventsOf, type NotifySettings } from '../notices/send-notice';
 import { defined } from '../job/defined';
 import type { SourceMoves } from '../batch/model/types';
-import { firstRead, type NamesTold, type PlanBatchInput, type PlanBatchResult } from '../batch/model/activities';
+import { firstRead, type WorkerSettings, type PlanBatchInput, type PlanBatchResult } from '../batch/model/activities';
 import type { Stores } from '../storage/stores';
 import { batchStep, type ActivityDependencies } from './activity-attempt';
 
@@ -55,18 +55,18 @@ export function createPlanBatch({ files, api, notify }: Pick<ActivityDependencie
       const estimating = { app, batchFolder: plan.folder, formats: planned.formats, run, signal };
       const estimate =
         run && !isScheduled ? await estimateVcredits(files, estimating).catch(() => undefined) : undefined;
-      const told = {
+      const answer = {
         planned: { ...summaryOf({ ...planned, warnings }), ...defined({ estimate }) },
         totals,
         ...defined({ spent }),
-        ...lookAtNames(client, notify),
+        ...workerSettings(client, notify),
       };
-      if (!run) return told;
+      if (!run) return answer;
       const { folder } = run;
       return {
         run: { folder, rows },
         first: await readBatchItems(files, { folder, ...firstRead }, signal),
-        ...told,
+        ...answer,
       };
     },
     asPlan,
@@ -91,20 +91,21 @@ async function prepareMoves(
   return restores ? restoreFailed(files, { batch, moves }, signal) : problems;
 }
 
-export function lookAtNames({ options }: Client, notify: NotifySettings | undefined): NamesTold {
+export function workerSettings({ options }: Client, notify: NotifySettings | undefined): WorkerSettings {
   const isHidden = hidesPayloads(options.loadedDataConverter);
   return { ...(isHidden && { hidesNames: true }), ...defined({ notifies: eventsOf(notify) }) };
 }
 
 /** Without an answer from the service, no file is refused. */
 function questions(api: () => ConversionApi, signal: AbortSignal): FormatQuestions {
-  const told = <Answer>(question: () => Promise<Answer>): Promise<Answer | undefined> =>
+  const orUndefined = <Answer>(question: () => Promise<Answer>): Promise<Answer | undefined> =>
     question().catch(() => {
       signal.throwIfAborted();
       return undefined;
     });
   return {
-    answerAboutPair: (pair) => told(async () => answerAboutPair(api(), { ...pair, signal })),
-    targets: () => told(async () => (await api().formats({ sublist: 'outputs', signal })).map(({ format }) => format)),
+    answerAboutPair: (pair) => orUndefined(async () => answerAboutPair(api(), { ...pair, signal })),
+    targets: () =>
+      orUndefined(async () => (await api().formats({ sublist: 'outputs', signal })).map(({ format }) => format)),
   };
 }

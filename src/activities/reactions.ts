@@ -8,8 +8,8 @@ import { nextPauseMs } from './pauses';
 /** After this many consecutive unreadable responses, the peer is assumed not to be the conversion service. */
 export const maxUnreadableAnswers = 5;
 /** A single lagging or restarting node of the service can give fewer such answers. */
-const leastMissingAnswers = 4;
-const leastMissingMs = 60_000;
+const minMissingAnswers = 4;
+const minMissingMs = 60_000;
 
 interface Reaction {
   reaction: JobReaction | 'retry';
@@ -86,9 +86,9 @@ function reactionToMissing({ code, endpoint }: ConversionApiError, context: Fail
 }
 
 export function isGone({ missing, pauses, serverNow = Date.now }: FailureContext): boolean {
-  if (missing === undefined || missing.answers < leastMissingAnswers) return false;
+  if (missing === undefined || missing.answers < minMissingAnswers) return false;
   // With shorter retry intervals, the same number of answers takes less time.
-  return serverNow() - missing.since >= Math.min(leastMissingMs, pauses?.maximumMs ?? leastMissingMs);
+  return serverNow() - missing.since >= Math.min(minMissingMs, pauses?.maximumMs ?? minMissingMs);
 }
 
 /** Ignores a RETRY-AFTER of 0: to the Temporal server, a delay of 0 means no further attempt. */

@@ -51,9 +51,9 @@ interface Asking {
   anyway?: boolean;
 }
 
-const usualFirstPauseMs = 60_000;
-const longestPauseMs = 3_600_000;
-const shortestLookMs = 5_000;
+const defaultFirstPauseMs = 60_000;
+const maxPauseMs = 3_600_000;
+const minLookMs = 5_000;
 const recentMs = 20_000;
 /** Reached after about 15 minutes of refusals. Avoids waking thousands of jobs each time an app gets a few vCredits. */
 const longPauseMs = 600_000;
@@ -68,7 +68,7 @@ export class RefusalWatch {
   constructor(private readonly now: () => number = Date.now) {}
 
   /** @throws KnownRefusalError if another job has just been refused, or is probing. */
-  ask({ key, readyAt = 0, isParked, firstPauseMs = usualFirstPauseMs, anyway = false }: Asking): Probe {
+  ask({ key, readyAt = 0, isParked, firstPauseMs = defaultFirstPauseMs, anyway = false }: Asking): Probe {
     const known = this.#known.get(key);
     const isKnown = known !== undefined && readyAt <= known.readyAt;
     const isDue = isKnown && this.#leftMs(known) === 0;
@@ -76,7 +76,7 @@ export class RefusalWatch {
       const { askedAt, refusedAt } = known;
       if (!isParked) known.dueAt = Math.min(known.dueAt, refusedAt + recentMs);
       // A probe may be answered within moments, but takes longer if it is an upload.
-      const isAskedMs = askedAt && Math.max(this.now() - askedAt, Math.min(shortestLookMs, known.pauseMs));
+      const isAskedMs = askedAt && Math.max(this.now() - askedAt, Math.min(minLookMs, known.pauseMs));
       const waitMs = isAskedMs ?? this.#leftMs(known);
       if (waitMs > 0) throw new KnownRefusalError(known.refusal, waitMs);
       known.askedAt = this.now();
@@ -110,17 +110,17 @@ export class RefusalWatch {
     const refusedAt = this.now();
     const before = this.#known.get(key);
     if (!before || readyAt > before.readyAt) {
-      const pauseMs = Math.min(firstPauseMs, longestPauseMs);
+      const pauseMs = Math.min(firstPauseMs, maxPauseMs);
       this.#known.set(key, { refusal, readyAt, refusedAt, dueAt: refusedAt + pauseMs, pauseMs });
       return pauseMs;
     }
     // Refusals of concurrent requests add no information.
     if (isDue) {
-      before.pauseMs = Math.min(before.pauseMs * 2, longestPauseMs);
+      before.pauseMs = Math.min(before.pauseMs * 2, maxPauseMs);
       before.dueAt = refusedAt + before.pauseMs;
     }
     Object.assign(before, { refusal, refusedAt });
-    return Math.max(before.dueAt - refusedAt, Math.min(shortestLookMs, before.pauseMs));
+    return Math.max(before.dueAt - refusedAt, Math.min(minLookMs, before.pauseMs));
   }
 }
 

@@ -4,7 +4,7 @@ import type { ActivityAttempt } from './activity-attempt';
 import { UnknownSubmitError } from './failure';
 
 /** More than a worker's concurrent attempts. */
-const mostOutcomes = 1_000;
+const maxOutcomes = 1_000;
 
 /** Outcomes of attempts with a fence, kept for the next attempt in case Temporal does not receive them in time. */
 export class SentOutcomes {
@@ -13,7 +13,7 @@ export class SentOutcomes {
   keep(attempt: ActivityAttempt, outcome: Promise<ConvertFileResult>): void {
     this.#kept.set(keyOf(attempt, 0), { outcome, failure: attempt.failure });
     const [oldest] = this.#kept.keys();
-    if (this.#kept.size > mostOutcomes && oldest !== undefined) this.#kept.delete(oldest);
+    if (this.#kept.size > maxOutcomes && oldest !== undefined) this.#kept.delete(oldest);
   }
 
   /**

@@ -57,11 +57,11 @@ export class WorkerMetrics {
   /** Counts an attempt that failed with `error` and reported `told` to Temporal. */
   attemptFailed(
     { step, app }: Pick<FailureContext, 'step' | 'app'>,
-    { error, told }: { error: unknown; told: Error },
+    { error, reported }: { error: unknown; reported: Error },
   ): void {
-    if (!(told instanceof ApplicationFailure) || told.nonRetryable === true) return;
-    if (told.category !== ApplicationFailureCategory.BENIGN) {
-      const { code, unlisted } = (told.details?.[0] ?? {}) as Partial<ActivityFailureDetails>;
+    if (!(reported instanceof ApplicationFailure) || reported.nonRetryable === true) return;
+    if (reported.category !== ApplicationFailureCategory.BENIGN) {
+      const { code, unlisted } = (reported.details?.[0] ?? {}) as Partial<ActivityFailureDetails>;
       const known = unlisted === true ? undefined : code;
       this.#instruments?.retries.add(1, { app: this.#label(app), step, code: known ?? otherValue });
     } else if (error instanceof ConversionApiError && error.retryAfterSeconds !== undefined) {

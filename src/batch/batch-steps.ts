@@ -33,7 +33,7 @@ export async function readBatchItems(
   let bytes = 0;
   const placed = readPlacedItems(files, folder, { from: from.byte, after: from.item, signal });
   for await (const { record: item, start: byte, next: end } of placed) {
-    if (!isPassedOver(item)) {
+    if (!isWithoutJob(item)) {
       if (items.length >= limit || bytes >= maxAnswerBytes) return { items, next, isEnd: false };
       items.push({ item, byte, next: end });
       bytes += end - byte;
@@ -44,7 +44,7 @@ export async function readBatchItems(
 }
 
 /** Whether the row gets no job. */
-export function isPassedOver({ done, kept, refused }: BatchItem): boolean {
+export function isWithoutJob({ done, kept, refused }: BatchItem): boolean {
   return (done ?? kept ?? refused) !== undefined;
 }
 
@@ -68,7 +68,7 @@ export async function rereadBatchItems(
 }
 
 /** Maximum number of result folders that are cleaned of abandoned temporary files. */
-const mostSwept = 1_000;
+const maxSwept = 1_000;
 
 /**
  * Writes the last part, `results.jsonl` with exactly one line per row of the manifest, in its order, and the ledger. A row without a
@@ -89,7 +89,7 @@ export async function mergeBatchResults(
   const results = folder + runFiles.results;
   const written = new Set<string>();
   await writeFile(files, results, merged(), { writing });
-  await addToLedger(files, { folder, vcredits: spending.most }, writing);
+  await addToLedger(files, { folder, vcredits: spending.upperBound }, writing);
   // Best effort: a failed cleanup must not fail the batch.
   const sweep = (each: string, recursive = false) => files.sweepPartial?.(each, { recursive }).catch(() => undefined);
   await sweep(folder.replace(/\/run-\d+\/$/, '/'), true);
@@ -99,12 +99,12 @@ export async function mergeBatchResults(
   async function* merged(): AsyncGenerator<string> {
     let used = 0;
     for await (const row of readItems(files, { folder }, writing.signal)) {
-      const told = found.find(row.item);
-      const result = told ? await told : withoutJob(row);
-      if (told) used += 1;
+      const known = found.find(row.item);
+      const result = known ? await known : withoutJob(row);
+      if (known) used += 1;
       counts[endOfItem(result.status)] += 1;
       spending.add(result, row);
-      if (written.size < mostSwept && !row.refused?.isUnclear) written.add(row.destination.replace(/[^/]*$/, ''));
+      if (written.size < maxSwept && !row.refused?.isUnclear) written.add(row.destination.replace(/[^/]*$/, ''));
       yield jsonLine(result);
     }
     if (used !== found.size)

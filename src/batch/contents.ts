@@ -9,7 +9,7 @@ import { contentOf, type Content } from '../storage/source';
 import { peek } from '../storage/peek';
 import { isOfWeb } from './uris';
 
-const mostReads = 3;
+const maxReads = 3;
 
 /**
  * Size and SHA-256 of a file; undefined if it cannot be read.
@@ -23,7 +23,7 @@ export async function hashFile(files: FileStore, uri: string, signal?: AbortSign
       signal?.throwIfAborted();
       if (!(error instanceof StorageError)) throw error;
       if (!error.retryable) return undefined;
-      if (reads === mostReads) throw error;
+      if (reads === maxReads) throw error;
       await sleep(reads * 500, undefined, { ...(signal && { signal }) });
     }
   }

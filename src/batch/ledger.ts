@@ -95,7 +95,7 @@ export class Ledger {
         rows.set(keyOf(row, rows.size), row);
         if (result) spending.add(result, item);
       }
-      vcredits += spending.most;
+      vcredits += spending.upperBound;
       run = each.number;
     }
     const ledger = new Ledger(rows, { run, vcredits });
@@ -178,8 +178,8 @@ async function* readLedger(
 ): AsyncGenerator<LedgerRow | LedgerHead> {
   const uri = batchFolder + ledgerFile;
   if (!(await exists(files, uri))) return;
-  const cure = 'Restore it; or remove it, and what the runs beside it tell is all that is known';
-  yield* recordsOf(files, uri, { parse: parserOf(lineSchema), signal, cure });
+  const fix = 'Restore it; or remove it, and what the runs beside it tell is all that is known';
+  yield* recordsOf(files, uri, { parse: parserOf(lineSchema), signal, fix });
 }
 
 /** The rows of a run, as they ended, or as planned if they have not. */
@@ -224,8 +224,8 @@ function endedRow(row: LedgerRow, result: BatchItemResult): LedgerRow {
   if (workflowId === undefined) return { ...row, status };
   const unresolved = unresolvedOf(result, options);
   if (unresolved?.taskId !== undefined) {
-    const toldBefore = unresolved.taskId === row.unresolved?.taskId ? row.unresolved.vcredits : undefined;
-    Object.assign(unresolved, defined({ vcredits: result.vcredits ?? toldBefore }));
+    const chargedBefore = unresolved.taskId === row.unresolved?.taskId ? row.unresolved.vcredits : undefined;
+    Object.assign(unresolved, defined({ vcredits: result.vcredits ?? chargedBefore }));
   }
   return defined({
     ...known,

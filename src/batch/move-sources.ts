@@ -17,7 +17,7 @@ import { readRows } from './run-folders';
 import { folderOf, isInside, isLocal, relativeTo, shownFolder, within } from './uris';
 
 /** How a source ended in a run; `open`: not settled, so it stays. */
-interface Fate {
+interface SourceEnd {
   source: string;
   end: 'done' | 'failed' | 'open';
   /** The content that each row was made from, or the stamp of a file that was never read. All must still match. */
@@ -38,9 +38,9 @@ export async function moveSources(
   writing: Writing,
 ): Promise<UnmovedSources | undefined> {
   const { signal } = writing;
-  const move = async (fate: Fate): Promise<string | undefined> => {
+  const move = async (sourceEnd: SourceEnd): Promise<string | undefined> => {
     try {
-      await moveSource(files, fate, { batch, moves, writing });
+      await moveSource(files, sourceEnd, { batch, moves, writing });
       return undefined;
     } catch (error) {
       signal?.throwIfAborted();
@@ -49,33 +49,33 @@ export async function moveSources(
       throw error;
     }
   };
-  const fates = await fatesOf(files, { folder, moves }, signal);
+  const sourceEnds = await sourceEndsOf(files, { folder, moves }, signal);
   let unmoved: UnmovedSources | undefined;
-  for await (const why of mapOrdered(fates, { concurrency: movesUnderWay, signal }, move)) {
+  for await (const why of mapOrdered(sourceEnds, { concurrency: movesUnderWay, signal }, move)) {
     if (why !== undefined) unmoved = { why, ...unmoved, files: (unmoved?.files ?? 0) + 1 };
   }
   return unmoved;
 }
 
-async function fatesOf(
+async function sourceEndsOf(
   files: FileStore,
   { folder, moves }: Pick<MoveSourcesInput, 'folder' | 'moves'>,
   signal: AbortSignal | undefined,
-): Promise<Iterable<Fate>> {
-  const fates = new Map<string, Fate>();
+): Promise<Iterable<SourceEnd>> {
+  const sourceEnds = new Map<string, SourceEnd>();
   for await (const { item, result } of readRows(files, { folder }, signal)) {
     const { source } = item;
     if (!result || !isInside(moves.from, source)) continue;
-    const fate = fates.get(source) ?? { source, end: 'done', from: [], reasons: [] };
-    fates.set(source, fate);
+    const sourceEnd = sourceEnds.get(source) ?? { source, end: 'done', from: [], reasons: [] };
+    sourceEnds.set(source, sourceEnd);
     const end = endOf(item, result);
     const seen = result.source ?? item.stamp;
-    if (end === 'open' || seen === undefined) fate.end = 'open';
-    else if (end === 'failed' && fate.end !== 'open') fate.end = 'failed';
-    if (seen !== undefined) fate.from.push(seen);
-    if (end === 'failed') fate.reasons.push(reasonOf(item, result));
+    if (end === 'open' || seen === undefined) sourceEnd.end = 'open';
+    else if (end === 'failed' && sourceEnd.end !== 'open') sourceEnd.end = 'failed';
+    if (seen !== undefined) sourceEnd.from.push(seen);
+    if (end === 'failed') sourceEnd.reasons.push(reasonOf(item, result));
   }
-  return fates.values();
+  return sourceEnds.values();
 }
 
 function endOf({ done }: BatchItem, { status, source, output, missing, charge, kept, workflowId }: BatchItemResult) {
@@ -92,12 +92,12 @@ interface Moving extends Pick<MoveSourcesInput, 'batch' | 'moves'> {
   writing: Writing;
 }
 
-async function moveSource(files: FileStore, fate: Fate, moving: Moving): Promise<void> {
-  const { source, end, reasons } = fate;
+async function moveSource(files: FileStore, sourceEnd: SourceEnd, moving: Moving): Promise<void> {
+  const { source, end, reasons } = sourceEnd;
   const { from, done, failed } = moving.moves;
   const folder = end === 'done' ? done : end === 'failed' ? failed : undefined;
   if (folder === undefined) return;
-  const stamp = await stampIfSame(files, fate, moving.writing.signal);
+  const stamp = await stampIfSame(files, sourceEnd, moving.writing.signal);
   if (stamp === undefined) return;
   const there = within(folder, relativeTo(from, source));
   await refuseStray(from, source);
@@ -107,7 +107,7 @@ async function moveSource(files: FileStore, fate: Fate, moving: Moving): Promise
       ? undefined
       : [...reasons, `${adviceFor(moving.batch)}\n${namedLine}${lastSegment(source)}\n`].join('\n');
   for (let number = 0; number <= maxNumber; number += 1) {
-    const name = numberName(lastSegment(there), number, reason === undefined ? undefined : mostNameBytes);
+    const name = numberName(lastSegment(there), number, reason === undefined ? undefined : maxFileNameBytes);
     const to = name === lastSegment(there) ? there : within(folderOf(there), name);
     if ((await moveTo(files, { uri: source, to, stamp }, reason, moving.writing)) !== 'taken') return;
   }
@@ -118,7 +118,7 @@ const maxNumber = 9_999;
 /** The current stamp, if the source still is what all of its rows were made from. */
 async function stampIfSame(
   files: FileStore,
-  { source, from }: Fate,
+  { source, from }: SourceEnd,
   signal?: AbortSignal,
 ): Promise<string | undefined> {
   const now = await files.look(source);
@@ -151,9 +151,9 @@ async function refuseStray(root: string, uri: string): Promise<void> {
 /** Suffix of the reason file beside a failed source. */
 const reasonSuffix = '.reason.txt';
 /** Limit for a failed source, so that its reason file can have a longer name beside it. */
-const mostNameBytes = maxNameBytes - reasonSuffix.length;
+const maxFileNameBytes = maxNameBytes - reasonSuffix.length;
 /** A larger file with that suffix is not ours. */
-const mostReasonBytes = 1024 * 1024;
+const maxReasonBytes = 1024 * 1024;
 /** The last line but one. It names the batch, because several schedules may move failures into one folder. */
 const adviceFor = (batch: string) => `To try again: fileconv batch retry ${shellWord(batch)}`;
 /** Begins the last line, which has the original file name. */
@@ -211,7 +211,7 @@ export async function restoreFailed(
     const uri = reason.slice(0, -reasonSuffix.length);
     try {
       const written = await files.look(reason);
-      if (written.kind !== 'file' || written.bytes > mostReasonBytes) continue;
+      if (written.kind !== 'file' || written.bytes > maxReasonBytes) continue;
       const name = nameIn(await text(files.read(reason, { signal })), batch);
       if (name === undefined || !isNumbered(lastSegment(uri), name)) continue;
       const to = within(from, relative.replace(/[^/]*$/, '') + name);
@@ -244,5 +244,5 @@ function nameIn(reason: string, batch: string): string | undefined {
 /** Whether the name is the original, numbered or not. Anybody may have written the reason, so no other name is accepted. */
 function isNumbered(name: string, original: string): boolean {
   const numbers = [...name.matchAll(/ \((\d+)\)/g)].map(([, number]) => Number(number));
-  return [0, ...numbers].some((number) => numberName(original, number, mostNameBytes) === name);
+  return [0, ...numbers].some((number) => numberName(original, number, maxFileNameBytes) === name);
 }

@@ -99,7 +99,7 @@ export function readPlacedItems(
   { from, after = 0, signal }: { from?: number; after?: number; signal?: AbortSignal | undefined },
 ) {
   const parse = inOrder(parseBatchItem, after);
-  return readRecords(files, folder + runFiles.manifest, { parse, from, signal, cure: cureOf(folder) });
+  return readRecords(files, folder + runFiles.manifest, { parse, from, signal, fix: fixOf(folder) });
 }
 
 async function listParts(files: FileStore, run: RunPlace): Promise<number[]> {
@@ -131,9 +131,9 @@ export async function* readRows(
 }
 
 async function* readMerged(files: FileStore, run: RunPlace, signal: AbortSignal | undefined) {
-  const reading = { parse: inOrder(parseBatchItemResult), signal, cure: cureOf(run.folder) };
+  const reading = { parse: inOrder(parseBatchItemResult), signal, fix: fixOf(run.folder) };
   const ended = recordsOf(files, run.folder + runFiles.results, reading);
-  const differs = (why: string) => damaged(run.folder + runFiles.results, `${why}. ${cureOf(run.folder)}`);
+  const differs = (why: string) => damaged(run.folder + runFiles.results, `${why}. ${fixOf(run.folder)}`);
   try {
     for await (const item of readItems(files, run, signal)) {
       const next = await ended.next();
@@ -195,7 +195,7 @@ export async function openParts(
   /** Tolerates a torn last line: the worker that wrote the part may have been killed. */
   async function read(part: number) {
     const results = new Map<number, BatchItemResult>();
-    const reading = { parse: parseBatchItemResult, mayBeTorn: true, signal, cure: cureOf(folder) };
+    const reading = { parse: parseBatchItemResult, mayBeTorn: true, signal, fix: fixOf(folder) };
     for await (const { record } of readRecords(files, partUri(folder, part), reading)) results.set(record.item, record);
     return keep(part, results);
   }
@@ -219,7 +219,7 @@ export function damagedParts(folder: string, why: string): RunFileError {
 interface RecordReading<Value> {
   parse: (line: Buffer) => Value;
   /** What to do about a line that `parse` refuses. */
-  cure: string;
+  fix: string;
   mayBeTorn?: boolean;
   /** Byte offset to start at. Default: 0. */
   from?: number | undefined;
@@ -238,7 +238,7 @@ export async function* recordsOf<Value>(
 async function* readRecords<Value>(
   files: FileStore,
   uri: string,
-  { parse, cure, mayBeTorn, from = 0, signal }: RecordReading<Value>,
+  { parse, fix, mayBeTorn, from = 0, signal }: RecordReading<Value>,
 ) {
   let start = from;
   try {
@@ -251,7 +251,7 @@ async function* readRecords<Value>(
       } catch (error) {
         if (mayBeTorn === true && !terminated) return;
         const why = error instanceof Error ? error.message : String(error);
-        throw damaged(uri, `line ${await lineAt(files, uri, start)} is damaged: ${why}. ${cure}`, error);
+        throw damaged(uri, `line ${await lineAt(files, uri, start)} is damaged: ${why}. ${fix}`, error);
       }
       yield { record, start, next };
       start = next;
@@ -261,7 +261,7 @@ async function* readRecords<Value>(
     if (!(error instanceof StorageError) || error.code !== 'SOURCE_NOT_FOUND') throw error;
     throw new RunFileError(
       'RUN_MISSING',
-      `There is no ${shownPath(uri)}. Workers and commands must see one folder. ${cure}.`,
+      `There is no ${shownPath(uri)}. Workers and commands must see one folder. ${fix}.`,
       {
         cause: error,
       },
@@ -293,6 +293,6 @@ function inOrder<Value extends { item: number }>(parse: (line: Buffer) => Value,
   };
 }
 
-function cureOf(folder: string): string {
+function fixOf(folder: string): string {
   return `Restore it; or move ${shownFolder(folder)} out of the batch's folder and run the batch again, and what that run converted counts as not done`;
 }

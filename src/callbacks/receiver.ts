@@ -91,7 +91,7 @@ export async function startCallbackReceiver(options: CallbackReceiverOptions): P
       response.once('close', () => {
         if (submission) inFlight -= 1;
         endIdle();
-        tell(response.statusCode, performance.now() - receivedAt, submission);
+        observe(response.statusCode, performance.now() - receivedAt, submission);
       });
       if (typeof admitted === 'number') {
         if (admitted === 405) response.setHeader('allow', 'POST');
@@ -143,7 +143,7 @@ export async function startCallbackReceiver(options: CallbackReceiverOptions): P
     return 204;
   }
 
-  function tell(status: number, elapsedMs: number, submission: CallbackSubmission | undefined): void {
+  function observe(status: number, elapsedMs: number, submission: CallbackSubmission | undefined): void {
     // Skips health checks, the only requests answered with 200.
     if (status === 200) return;
     metrics?.answered({ status, seconds: elapsedMs / 1_000 });

@@ -16,8 +16,8 @@ export interface CheckCommand {
   readonly limitMs?: number | undefined;
 }
 
-const usualLimitMs = 300_000;
-const longestReason = 300;
+const defaultLimitMs = 300_000;
+const maxReasonLength = 300;
 const keptBytes = 4_096;
 /** Time to read the remaining output after the program has ended. */
 const lastWordsMs = 1_000;
@@ -37,7 +37,7 @@ export function canStart({ argv: [program = ''] }: CheckCommand): Promise<boolea
  */
 export async function problemByCommand(
   file: string,
-  { argv: [program = '', ...args], limitMs = usualLimitMs }: CheckCommand,
+  { argv: [program = '', ...args], limitMs = defaultLimitMs }: CheckCommand,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   signal.throwIfAborted();
@@ -60,7 +60,7 @@ export async function problemByCommand(
     killGroup(child.pid);
     setTimeout(stopReading, lastWordsMs).unref();
   });
-  const said = [child.stderr, child.stdout].map(beginningOf);
+  const printed = [child.stderr, child.stdout].map(beginningOf);
   const [code, endedBy] = (await once(child, 'close')
     .catch((error: unknown) => {
       throw new CheckNotRunError(`${name} could not be started: ${(error as Error).message}`);
@@ -73,7 +73,7 @@ export async function problemByCommand(
   if (code === null || !isStarted || code > 128) {
     throw new CheckNotRunError(`${name} has ended with ${endedBy ?? `code ${code ?? '?'}`}`, isStarted);
   }
-  const line = said.map((text) => firstLine(text(), file)).find((text) => text !== '');
+  const line = printed.map((text) => firstLine(text(), file)).find((text) => text !== '');
   return `is refused by ${name}${line === undefined ? ` (code ${code})` : `: ${line}`}`;
 }
 
@@ -97,5 +97,5 @@ function beginningOf(stream: Readable | undefined): () => string {
 /** Hides the temporary path, which means nothing to the reader. */
 function firstLine(text: string, file: string): string {
   const line = text.split(/[\r\n]+/).find((each) => each.trim() !== '') ?? '';
-  return printable(line.trim().replaceAll(file, 'the result')).slice(0, longestReason);
+  return printable(line.trim().replaceAll(file, 'the result')).slice(0, maxReasonLength);
 }

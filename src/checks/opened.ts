@@ -7,13 +7,13 @@ import type { ReadAt } from '../protection/read-at';
 import { openZip } from './zip';
 
 /** A PDF is read into memory as a whole. */
-const mostPdfBytes = 256 * 1024 * 1024;
+const maxPdfBytes = 256 * 1024 * 1024;
 /** Some formats need the whole picture in memory at once. */
-const mostPixels = 100_000_000;
+const maxPixels = 100_000_000;
 /** Pages are drawn at most this large to find out whether they are blank. */
-const mostDrawnPixels = 1_000_000;
+const maxDrawnPixels = 1_000_000;
 /** Limit of the search for a page that is not blank. */
-const mostBlankPages = 500;
+const maxBlankPages = 500;
 
 const pictures = ['avif', 'gif', 'jpeg', 'jpg', 'png', 'tif', 'tiff', 'webp'];
 /** Beginnings of entry names that each package must have, in lower case. */
@@ -66,7 +66,7 @@ export async function problemOfOpened(path: string, output: string): Promise<str
     const end = await readAt(Math.max(size - checkedEnd, 0), Math.min(size, checkedEnd));
     const problem = problemOfEnd({ start, end, output, isSized: false, bytes: size });
     if (problem !== undefined) return `is not whole: ${problem}`;
-    return format === 'pdf' && size <= mostPdfBytes ? await problemOfPdf(await file.readFile()) : undefined;
+    return format === 'pdf' && size <= maxPdfBytes ? await problemOfPdf(await file.readFile()) : undefined;
   } finally {
     await file.close();
   }
@@ -98,10 +98,10 @@ async function problemOfPdf(bytes: Buffer): Promise<string | undefined> {
     const pages = document.getPageCount();
     if (pages === 0) return 'has no pages';
     document.initializeFormFields();
-    for (let number = 0; number < Math.min(pages, mostBlankPages); number += 1) {
+    for (let number = 0; number < Math.min(pages, maxBlankPages); number += 1) {
       if (!(await isBlank(document.getPage(number)))) return undefined;
     }
-    return pages > mostBlankPages ? undefined : pages === 1 ? 'is one blank page' : `has ${pages} pages, all blank`;
+    return pages > maxBlankPages ? undefined : pages === 1 ? 'is one blank page' : `has ${pages} pages, all blank`;
   } catch (error) {
     // After a crash, the library would give wrong answers.
     library = undefined;
@@ -113,7 +113,7 @@ async function problemOfPdf(bytes: Buffer): Promise<string | undefined> {
 
 async function isBlank(page: Pdfium.PDFiumPage): Promise<boolean> {
   const { originalWidth, originalHeight } = page.getOriginalSize();
-  const scale = Math.min(1, Math.sqrt(mostDrawnPixels / (originalWidth * originalHeight)));
+  const scale = Math.min(1, Math.sqrt(maxDrawnPixels / (originalWidth * originalHeight)));
   const { data } = await page.render({ scale, render: 'bitmap', colorSpace: 'Gray', renderFormFields: true });
   // A page smaller than a point renders to nothing.
   return data.length > 0 && data.every((shade) => shade === 0xff);
@@ -126,7 +126,7 @@ async function problemOfPicture(path: string, isOfPages: boolean): Promise<strin
   const read = (which: sharp.SharpOptions) => picture(path, { failOn: 'error', limitInputPixels: false, ...which });
   try {
     const { pages = 1 } = isOfPages ? await read({}).metadata() : {};
-    let left = mostPixels;
+    let left = maxPixels;
     for (let page = 0; page < pages; page += 1) {
       const which = isOfPages ? { page } : { pages: -1 };
       const { width, height } = await read(which).metadata();

@@ -6,12 +6,12 @@ process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
 
 /** Restart threshold: WebAssembly memory never shrinks. */
-const mostBytes = 512 * 1024 * 1024;
+const maxBytes = 512 * 1024 * 1024;
 
 process.on('message', (question: OpeningQuestion) => {
   void answer(question)
     .catch((error: unknown): OpeningAnswer => ({ failure: (error as Error).message }))
-    .then((told) => process.send?.({ ...told, isWorn: process.memoryUsage.rss() > mostBytes }));
+    .then((opened) => process.send?.({ ...opened, mustEnd: process.memoryUsage.rss() > maxBytes }));
 });
 
 async function answer({ path, output }: OpeningQuestion): Promise<OpeningAnswer> {

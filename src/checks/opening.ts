@@ -18,13 +18,13 @@ export interface OpeningAnswer {
   missing?: string;
   /** A failure of this machine. */
   failure?: string;
-  isWorn?: boolean;
+  mustEnd?: boolean;
 }
 
 /** A child process can only run compiled code, as in the service; `src` and `dist` are equally deep. */
 const processFile = path.resolve(__dirname, '../../dist/checks/opening-process.js');
 /** Generous: a result of a few pages takes milliseconds. */
-const longestMs = 120_000;
+const maxMs = 120_000;
 
 /** Opens results in a separate process, one at a time: the libraries may hang, crash or run out of memory. */
 export class Opening {
@@ -43,11 +43,11 @@ export class Opening {
 
   async #askNow(question: OpeningQuestion, signal: AbortSignal): Promise<OpeningAnswer> {
     const child = (this.#child ??= this.#start());
-    const limit = limitTime(signal, longestMs);
+    const limit = limitTime(signal, maxMs);
     const answer = await new Promise<OpeningAnswer>((resolve) => {
-      const fail = (why: string) => resolve({ failure: `the process that opens results ${why}`, isWorn: true });
-      limit.signal.onabort = () => fail(`did not answer within ${longestMs / 1_000} seconds`);
-      child.once('message', (told) => resolve(told as OpeningAnswer));
+      const fail = (why: string) => resolve({ failure: `the process that opens results ${why}`, mustEnd: true });
+      limit.signal.onabort = () => fail(`did not answer within ${maxMs / 1_000} seconds`);
+      child.once('message', (reply) => resolve(reply as OpeningAnswer));
       child.once('error', ({ message }) => fail(`could not be asked: ${message}`));
       child.once('exit', (code, signal) => fail(`has ended with ${signal ?? `code ${code ?? 0}`}`));
       // There is no IPC channel if no more files can be opened.
@@ -56,7 +56,7 @@ export class Opening {
     limit.end();
     // Late errors of a killed process are ignored.
     child.removeAllListeners().on('error', () => undefined);
-    if (answer.isWorn) this.close();
+    if (answer.mustEnd) this.close();
     signal.throwIfAborted();
     if (answer.failure !== undefined) throw new CheckNotRunError(answer.failure, true);
     return answer;

@@ -29,7 +29,7 @@ interface Arriving extends Asked {
   isLastLook?: boolean;
 }
 
-const longestProblem = 300;
+const maxProblemLength = 300;
 const folderPrefix = 'fileconv-check-';
 /** Longer than any download and its check. */
 const abandonedMs = 7 * 24 * 60 * 60_000;
@@ -53,15 +53,15 @@ export class ResultChecks {
    * @throws CheckUnavailableError that says what to install or set
    */
   async assertPossible({ check, output }: Asked, signal: AbortSignal): Promise<void> {
-    const refuse = (why: string, cure: string) => {
-      throw new CheckUnavailableError(`This worker can't do the check "${check}": ${why}. ${cure}`);
+    const refuse = (why: string, fix: string) => {
+      throw new CheckUnavailableError(`This worker can't do the check "${check}": ${why}. ${fix}`);
     };
     if (check === 'command' && !this.command) {
       refuse('it is given no program for it', 'Whoever runs it sets worker.check_command, and starts it again.');
     }
     if (check === 'command' && this.command && !(await canStart(this.command))) {
-      const cure = 'Whoever runs it gives worker.check_command a whole path, or installs the program.';
-      refuse(`there is no program ${printable(this.command.argv[0] ?? '')} that it could run`, cure);
+      const fix = 'Whoever runs it gives worker.check_command a whole path, or installs the program.';
+      refuse(`there is no program ${printable(this.command.argv[0] ?? '')} that it could run`, fix);
     }
     const { name } = (check === 'opens' ? packageFor(output) : undefined) ?? {};
     if (name === undefined || this.#loaded.has(name)) return;
@@ -112,7 +112,7 @@ export class ResultChecks {
       return command && this.#programs.take(() => problemByCommand(file, command, signal), signal);
     const { problem } = await this.opening.ask({ path: file, output: asked.output }, signal);
     // The problem may quote the file, and names our path.
-    return problem && cutText(printable(problem.replaceAll(file, 'the result')), longestProblem);
+    return problem && cutText(printable(problem.replaceAll(file, 'the result')), maxProblemLength);
   }
 }
 

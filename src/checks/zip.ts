@@ -3,14 +3,14 @@ import type { ReadAt } from '../protection/read-at';
 import { elsewhere, readContent, readEntries, type ZipEntry } from '../protection/zip-entries';
 
 /** Limit for one entry, packed or unpacked: larger ones are trusted. */
-const mostBytes = 256 * 1024 * 1024;
+const maxBytes = 256 * 1024 * 1024;
 /** Limit for all entries together, unpacked: a zip may grow a thousandfold. The rest is trusted. */
-const mostUnpackedBytes = 2 * 1024 ** 3;
+const maxUnpackedBytes = 2 * 1024 ** 3;
 
 /** The entry names of a zip that is complete and whose entries match its directory; empty if the directory is too large to read. */
 export async function openZip(read: ReadAt, size: number): Promise<{ names: string[] } | { problem: string }> {
   const names: string[] = [];
-  let left = mostUnpackedBytes;
+  let left = maxUnpackedBytes;
   try {
     for await (const entry of readEntries(read, size)) {
       const { name } = entry;
@@ -30,7 +30,7 @@ async function isWhole(read: ReadAt, entry: ZipEntry): Promise<boolean> {
   const { method, crc, packed, unpacked, local } = entry;
   // Methods other than stored and deflated are rare, and can't be read here.
   const isReadable = unpacked > 0 && (method === 0 || method === 8);
-  if (!isReadable || Math.max(packed, unpacked) > mostBytes || local === elsewhere) return true;
+  if (!isReadable || Math.max(packed, unpacked) > maxBytes || local === elsewhere) return true;
   try {
     const content = await readContent(read, entry, unpacked);
     return content.length === unpacked && crc32(content) === crc;

@@ -19,7 +19,7 @@ import {
   batchWindowSignal,
 } from '../job/names';
 import type { FileStore } from '../storage/file-store';
-import { endOf, resultOf, tell } from './conversion-handle';
+import { endOf, resultOf, updateOrSignal } from './conversion-handle';
 import { hasStatus, refusalOf } from '../history/grpc';
 import { InvalidRequestError } from './job-request';
 
@@ -139,12 +139,12 @@ export class BatchHandle {
    * @throws InvalidRequestError if the batch starts no more jobs anyway.
    */
   async pause(): Promise<BatchState | undefined> {
-    return tell<BatchState>(this.workflow, batchPauseSignal);
+    return updateOrSignal<BatchState>(this.workflow, batchPauseSignal);
   }
 
   /** @throws InvalidRequestError if the batch starts no more jobs. */
   async resume(): Promise<BatchState | undefined> {
-    return tell<BatchState>(this.workflow, batchResumeSignal);
+    return updateOrSignal<BatchState>(this.workflow, batchResumeSignal);
   }
 
   /**
@@ -152,7 +152,7 @@ export class BatchHandle {
    * @throws InvalidRequestError
    */
   async cancel(request: BatchCancel = {}): Promise<BatchState | undefined> {
-    return tell<BatchState>(this.workflow, batchCancelSignal, [request]);
+    return updateOrSignal<BatchState>(this.workflow, batchCancelSignal, [request]);
   }
 
   /**
@@ -160,7 +160,7 @@ export class BatchHandle {
    * @throws InvalidRequestError
    */
   async setWindow(window: number): Promise<BatchState | undefined> {
-    return tell<BatchState>(this.workflow, batchWindowSignal, [window]);
+    return updateOrSignal<BatchState>(this.workflow, batchWindowSignal, [window]);
   }
 }
 

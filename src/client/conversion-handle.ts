@@ -79,8 +79,8 @@ export class ConversionHandle {
    * if no worker answers within 3 seconds; the request then waits for a worker.
    */
   async appReady(): Promise<ConversionJobState | undefined> {
-    const word: AppReady = { saidAt: Date.now() };
-    return tell<ConversionJobState>(this.workflow, appReadySignal, [word]);
+    const word: AppReady = { sentAt: Date.now() };
+    return updateOrSignal<ConversionJobState>(this.workflow, appReadySignal, [word]);
   }
 }
 
@@ -129,7 +129,7 @@ const answerWithinMs = 3_000;
  * same name, which waits for a worker, and returns undefined.
  * @throws InvalidRequestError if the workflow refuses.
  */
-export async function tell<Answer>(
+export async function updateOrSignal<Answer>(
   workflow: WorkflowHandle,
   name: string,
   args: unknown[] = [],

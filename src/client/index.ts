@@ -83,7 +83,7 @@ export {
 } from './operations/search-attributes';
 export type { RegisteredSearchAttributes } from './operations/search-attributes';
 export { aliveWorkers, readTaskQueue } from './operations/task-queue-workers';
-export { hasJobs, tellReady } from './operations/tell-app';
-export type { Signalled } from './operations/tell-app';
+export { hasJobs, signalAppReady } from './operations/signal-app';
+export type { Signalled } from './operations/signal-app';
 export { possiblyChargedTwiceCode, searchAttributeTypes } from '../job/search-attributes';
 export { isWebAddress, workflowLink, workflowPath } from '../job/temporal-ui';

@@ -32,7 +32,7 @@ function policyValue(policy: (typeof policies)[keyof typeof policies]): z.ZodTyp
     case 'duration':
       return duration;
     case 'count':
-      return z.int().nonnegative().max(policy.most);
+      return z.int().nonnegative().max(policy.max);
     case 'choice':
       return z.enum(policy.choices);
   }
@@ -86,7 +86,7 @@ const requestSchema = z.strictObject({
 /** A program's request for a job: the workflow's input, with paths allowed in place of `file:` URIs. */
 export interface ConversionRequest extends Omit<
   ConversionJobInput,
-  'app' | 'source' | 'upload' | 'tellsUpload' | 'recall'
+  'app' | 'source' | 'upload' | 'announcesUpload' | 'recall'
 > {
   /** Default: the client's app profile. */
   app?: string;

@@ -1,5 +1,5 @@
 /** 31 days. A longer wait is taken for a mistake of the service and reduced to this. */
-export const longestRetryAfterSeconds = 31 * 24 * 60 * 60;
+export const maxRetryAfterSeconds = 31 * 24 * 60 * 60;
 
 /**
  * Parses a RETRY-AFTER header (section "Limits"): seconds, or an HTTP date, which some gateways send. Returns whole seconds, rounded up
@@ -8,14 +8,14 @@ export const longestRetryAfterSeconds = 31 * 24 * 60 * 60;
 export function parseRetryAfter(header: string | undefined, nowMs: number): number | undefined {
   const text = header?.trim() ?? '';
   const seconds = /^\+?\d+(\.\d*)?$/.test(text) ? Math.ceil(Number(text)) : secondsUntil(text, nowMs);
-  return seconds === undefined ? undefined : Math.min(seconds, longestRetryAfterSeconds);
+  return seconds === undefined ? undefined : Math.min(seconds, maxRetryAfterSeconds);
 }
 
 /** Parses the hours in the message of a FREE_APP_LIMITED, which may come without a header. Returns whole seconds. */
 export function parseHours(message: string): number | undefined {
   const hours = /(?<![\d.-])(\d{1,3}(?:\.\d+)?)\s*hours?\b/i.exec(message)?.[1];
   const seconds = Math.ceil(Number(hours) * 60 * 60);
-  return seconds > 0 ? Math.min(seconds, longestRetryAfterSeconds) : undefined;
+  return seconds > 0 ? Math.min(seconds, maxRetryAfterSeconds) : undefined;
 }
 
 /** Requires the weekday of an HTTP date: `Date.parse` alone would accept many other texts. */

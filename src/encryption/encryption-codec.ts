@@ -17,9 +17,9 @@ export class DecryptionError extends Error {
 
   constructor(
     readonly problem: string,
-    readonly cure: string,
+    readonly fix: string,
   ) {
-    super(`${problem}; ${cure}.`);
+    super(`${problem}; ${fix}.`);
     this.stack = `${this.name}: ${this.message}`;
   }
 }
@@ -90,8 +90,8 @@ function decrypt({ metadata, data }: Payload, keys: EncryptionKeys | undefined):
 function missingKey(id: string, keys: EncryptionKeys | undefined): DecryptionError {
   const problem = `This payload was encrypted with the key ${id}`;
   if (!keys) {
-    const cure = 'set encryption.key_file or key_env to the keys of the other processes';
-    return new DecryptionError(`${problem}, and encryption is off here`, cure);
+    const fix = 'set encryption.key_file or key_env to the keys of the other processes';
+    return new DecryptionError(`${problem}, and encryption is off here`, fix);
   }
   return new DecryptionError(
     `${problem}, which is not among the keys here (${[...keys.byId.keys()].join(', ')})`,

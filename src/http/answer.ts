@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { z } from 'zod';
 import { taskResponseSchema, type Endpoint, type TaskResponse } from '../contract/endpoints';
 import { lookUpErrorCode } from '../contract/error-codes';
-import { longestRetryAfterSeconds, parseHours } from '../contract/retry-after';
+import { maxRetryAfterSeconds, parseHours } from '../contract/retry-after';
 import { ConversionApiError, unreadableAnswer } from './errors';
 import { textOf, type Quote } from './quote';
 import { readRetryAfter } from './rate-limit/headers';
@@ -38,7 +38,7 @@ export function findRefusal(answer: RawAnswer, json: unknown, quote: Quote): Con
   const retryAfterSeconds = orderedWait(httpStatus, headers, documented?.code);
   const asked = headers['retry-after'] ?? '';
   const shortened =
-    retryAfterSeconds === longestRetryAfterSeconds ? ` (RETRY-AFTER: ${quote(asked)}; 31 days are waited)` : '';
+    retryAfterSeconds === maxRetryAfterSeconds ? ` (RETRY-AFTER: ${quote(asked)}; 31 days are waited)` : '';
   if (documented) {
     const task = taskResponseSchema.safeParse(json).data ?? {};
     const taskId = openTask(task);

@@ -54,9 +54,9 @@ const defaultTimeouts: ApiTimeouts = { connectMs: 10_000, headersMs: 60_000, bod
 /** The largest JSON response that is read; the longest known, a list of formats, takes about 100 KiB. */
 const maxAnswerBytes = 16 * 1024 * 1024;
 /** Longer delays overflow Node's timers. */
-const longestTimerMs = 2 ** 31 - 1;
+const maxTimerMs = 2 ** 31 - 1;
 /** Requests for other files wait at most this long for the RETRY-AFTER of a 503. */
-const longestHoldSeconds = 60;
+const maxHoldSeconds = 60;
 /** An error page is only quoted from. */
 const maxRefusalBytes = 64 * 1024;
 
@@ -151,7 +151,7 @@ export class ServiceConnection {
     if (answer.httpStatus === 503) {
       // A 503 is not part of the document, so it holds back other requests only for a while.
       const pauseSeconds = readRetryAfter(answer.headers) ?? 0;
-      if (pauseSeconds > 0) this.#gate.block(endpoint, Math.min(pauseSeconds, longestHoldSeconds));
+      if (pauseSeconds > 0) this.#gate.block(endpoint, Math.min(pauseSeconds, maxHoldSeconds));
     }
     return { ...answer, tokenRefused: () => this.#token.refused(token.version) };
   }
@@ -290,7 +290,7 @@ function wholeTimeoutOf({ connectMs, headersMs, bodyMs }: ApiTimeouts): number {
 
 function leftOf(wholeTimeoutMs: number, answerByMs = Infinity): number {
   const limitMs = Math.min(wholeTimeoutMs, Math.max(1, answerByMs - performance.now()));
-  return limitMs > longestTimerMs ? 0 : limitMs;
+  return limitMs > maxTimerMs ? 0 : limitMs;
 }
 
 function clientCodeOf(error: unknown): ClientErrorCode | undefined {

@@ -62,7 +62,7 @@ export class RereadToken implements TokenSource {
   #stamp: string | undefined;
   #reading: Promise<IssuedToken> | undefined;
   #askAgainAt = Number.NEGATIVE_INFINITY;
-  #toldReason: string | undefined;
+  #loggedReason: string | undefined;
 
   constructor(private readonly origin: TokenOrigin) {}
 
@@ -99,14 +99,14 @@ export class RereadToken implements TokenSource {
       const text = typeof given === 'string' ? given.trim() : '';
       if (!isSendable(text)) throw new Error(text === '' ? 'it is empty' : 'it is not one word of ASCII');
       this.#stamp = stamp;
-      this.#toldReason = undefined;
+      this.#loggedReason = undefined;
       return this.#issue(text);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       // A file may be empty or missing while it is replaced.
       if (!this.#issued) throw new TokenUnreadableError(`the token can't be read: ${reason}`, { cause: error });
-      if (reason !== this.#toldReason) this.origin.onUnreadable?.(reason);
-      this.#toldReason = reason;
+      if (reason !== this.#loggedReason) this.origin.onUnreadable?.(reason);
+      this.#loggedReason = reason;
       return this.#issued;
     }
   }

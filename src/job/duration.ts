@@ -22,11 +22,11 @@ export function durationMs(value: unknown): number {
   return Number(amount) * (found?.[1] ?? Number.NaN);
 }
 
-const longestYears = 100;
+const maxYears = 100;
 
 /** Why a value is not a valid policy duration; undefined if it is. */
 export function problemOfDuration(value: unknown): string | undefined {
   const milliseconds = durationMs(value);
-  if (milliseconds > 0 && milliseconds <= longestYears * 365.25 * day) return undefined;
-  return `must be milliseconds above 0 or text such as '10 minutes', at most ${longestYears} years, not ${JSON.stringify(value)}`;
+  if (milliseconds > 0 && milliseconds <= maxYears * 365.25 * day) return undefined;
+  return `must be milliseconds above 0 or text such as '10 minutes', at most ${maxYears} years, not ${JSON.stringify(value)}`;
 }

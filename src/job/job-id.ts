@@ -1,6 +1,6 @@
 import { decoded, lastSegment, sourceName, type ConversionSource } from './types';
 
-const longestPart = 80;
+const maxPartLength = 80;
 
 interface Placed {
   source: ConversionSource;
@@ -42,7 +42,7 @@ export function numberedDestination(destination: string, number: number): string
 
 function readable(name: string): string {
   return Array.from(name.replace(/[^\p{L}\p{N}._-]+/gu, '-'))
-    .slice(0, longestPart)
+    .slice(0, maxPartLength)
     .join('');
 }
 

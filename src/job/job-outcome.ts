@@ -6,7 +6,7 @@ import type { ConversionFailureDetails, ConversionJobResult, JobOutcome } from '
 import { hasAny } from './warnings';
 
 /** Longer messages are cut, because results are kept by the thousand. */
-const longestMessage = 1_000;
+const maxMessageLength = 1_000;
 
 /** The part of a job's result that a batch keeps. */
 export function outcomeOfResult(result: ConversionJobResult): JobOutcome {
@@ -37,7 +37,7 @@ export function outcomeOfFailure(cause: unknown): JobOutcome {
     return defined({
       status: cause.type === failureCodes.resultSuspect ? ('suspect' as const) : ('failed' as const),
       code: cause.type ?? 'FAILED',
-      message: cutText(cause.message, longestMessage),
+      message: cutText(cause.message, maxMessageLength),
       phase,
       taskId,
       charge,
@@ -61,7 +61,7 @@ export function outcomeOfFailure(cause: unknown): JobOutcome {
     return { status: 'failed', code: 'TIMED_OUT', message: "The job's workflow timed out." };
   }
   const message = cause instanceof Error ? cause.message : String(cause);
-  return { status: 'failed', code: 'UNEXPECTED', message: cutText(message, longestMessage) };
+  return { status: 'failed', code: 'UNEXPECTED', message: cutText(message, maxMessageLength) };
 }
 
 /** For a row without a job: the state left by earlier jobs. */

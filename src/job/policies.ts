@@ -34,7 +34,7 @@ export type Policy =
       isLearned?: true;
       description: string;
     }
-  | { kind: 'count'; default: number; most: number; description: string }
+  | { kind: 'count'; default: number; max: number; description: string }
   | {
       kind: 'choice';
       choices: readonly string[];
@@ -79,7 +79,7 @@ export const policies = {
   maxResubmissions: {
     kind: 'count',
     default: 3,
-    most: 100,
+    max: 100,
     description: 'how often a job submits again, after unknown outcomes and after failures of the service together',
   },
   uploadDeadline: duration('24 hours', 'longest time for the upload, all attempts together'),

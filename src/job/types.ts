@@ -67,7 +67,7 @@ export interface ConversionJobInput {
   /** An upload made by another job. The job uploads the file again if it has changed since, or if the service no longer has the upload. */
   upload?: SharedUpload;
   /** Reports the upload to the parent workflow by the signal `conversionItemUploaded`. Default: false. */
-  tellsUpload?: boolean;
+  announcesUpload?: boolean;
   /** What earlier runs of this job left behind at the service. Default: nothing. */
   earlier?: EarlierRuns;
   /** The last run under this id, whose outcome decides what this run does. Default: there was none. */
@@ -85,7 +85,7 @@ export interface Recall {
   /** A caller waits for this result: if it was delivered and is gone, it is fetched. Default: false. */
   isSingle?: true;
   /** No run of the batch has reported the last job's cost: if the result exists, this run reports it. Default: already reported. */
-  isUntold?: true;
+  needsLookup?: true;
   /** A retry: does not convert a source that has changed since. Default: false. */
   isRetry?: true;
 }
@@ -108,7 +108,7 @@ export type ParkReason = 'credits' | 'account' | 'room';
 /** Argument of the signal `appReady`. */
 export interface AppReady {
   /** Milliseconds since the epoch; the same for every job signalled by one command. */
-  saidAt: number;
+  sentAt: number;
 }
 
 /** A finished file at the destination. */

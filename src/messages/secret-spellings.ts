@@ -1,7 +1,7 @@
 /** Masking anything shorter would hide half of a text, and nothing shorter is a secret. */
-const shortestSecret = 6;
+const minSecretLength = 6;
 /** The longest common spelling of one character: `&amp;#x0002b;`, `\\u002b`, `%252b`. */
-const longestSpelling = 14;
+const maxSpellingLength = 14;
 
 const entities: Readonly<Record<string, string>> = { '&': 'amp', '"': 'quot', "'": 'apos', '<': 'lt', '>': 'gt' };
 
@@ -17,8 +17,8 @@ export class SecretSpellings {
   readonly #plain: RegExp | undefined;
 
   constructor(secrets: Iterable<string>) {
-    const known = [...secrets].filter(({ length }) => length >= shortestSecret);
-    this.longest = Math.max(0, ...known.map((secret) => Buffer.byteLength(secret) * longestSpelling));
+    const known = [...secrets].filter(({ length }) => length >= minSecretLength);
+    this.longest = Math.max(0, ...known.map((secret) => Buffer.byteLength(secret) * maxSpellingLength));
     // Longest first, so that a secret that contains another is masked as one.
     known.sort((one, other) => other.length - one.length);
     if (known.length === 0) return;

@@ -11,7 +11,7 @@ export function counted(count: number, singular: string, plural = `${singular}s`
 }
 
 /** For sources that could not be moved. `files` is 0 if none could be. */
-export function tellUnmoved({ files, why }: { files: number; why: string }): string {
+export function unmovedMessage({ files, why }: { files: number; why: string }): string {
   return `${files === 0 ? 'Sources' : counted(files, 'source')} could not be moved; the next run tries again. ${why}`;
 }
 

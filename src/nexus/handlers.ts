@@ -21,7 +21,7 @@ import { BatchRunningError } from '../client/batch-handle';
 import { FileConversionClient } from '../client/file-conversion-client';
 import { checkRequest, InvalidRequestError, type ConversionRequest } from '../client/job-request';
 import { SearchAttributesMissingError } from '../client/operations/list-jobs';
-import { tellListedReady } from '../client/operations/tell-app';
+import { signalListedJobs } from '../client/operations/signal-app';
 import { findWorkflow, readStartInput } from '../history/find-workflow';
 import type { ConversionBatchInput } from '../batch/model/types';
 import type { BatchState, ConversionBatchResult } from '../batch/model/state';
@@ -46,10 +46,10 @@ export function createConversionServiceHandler(apps: readonly string[]) {
   return serviceHandler(conversionService, {
     convert: convertOperation(requests),
     convertBatch: new WorkflowRunOperationHandler<ConvertBatchInput, ConversionBatchResult>((ctx, input) =>
-      telling(() => startBatch(ctx, requests.convertBatch(input))),
+      withNexusErrors(() => startBatch(ctx, requests.convertBatch(input))),
     ),
-    state: (_ctx, input) => telling(() => stateOf(requests.state(input))),
-    appReady: (_ctx, input) => telling(() => tellAppReady(requests.appReady(input))),
+    state: (_ctx, input) => withNexusErrors(() => stateOf(requests.state(input))),
+    appReady: (_ctx, input) => withNexusErrors(() => signalReady(requests.appReady(input))),
   });
 }
 
@@ -65,7 +65,7 @@ function conversionsOf(client: Client): FileConversionClient {
 }
 
 /** Converts an error about the request to one that Nexus does not retry. */
-async function telling<T>(answer: () => Promise<T>): Promise<T> {
+async function withNexusErrors<T>(answer: () => Promise<T>): Promise<T> {
   try {
     return await answer();
   } catch (error) {
@@ -88,7 +88,7 @@ const jobRuns = new WorkflowRunOperationHandler<WorkflowStartOptions<JobWorkflow
 
 function convertOperation(requests: CallerRequests): OperationHandler<ConvertInput, ConversionJobResult> {
   return {
-    start: (ctx, input) => telling(() => startOrJoin(ctx, requests.convert(input))),
+    start: (ctx, input) => withNexusErrors(() => startOrJoin(ctx, requests.convert(input))),
     cancel: (ctx, token) => jobRuns.cancel(ctx, token),
   };
 }
@@ -181,9 +181,9 @@ async function stateOf(target: Target): Promise<ConversionStateOutput> {
   return { workflowId, open, batch: await workflow.query<BatchState>(batchStateQuery) };
 }
 
-async function tellAppReady({ app, workflowId }: AppOrTarget): Promise<AppReadyOutput> {
+async function signalReady({ app, workflowId }: AppOrTarget): Promise<AppReadyOutput> {
   const client = getClient();
-  if (workflowId === undefined) return { jobs: await tellListedReady(client, { app }) };
+  if (workflowId === undefined) return { jobs: await signalListedJobs(client, { app }) };
   const { kind, open } = await reach(client, { app, workflowId });
   if (kind === 'batch') {
     throw new HandlerError(

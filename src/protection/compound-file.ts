@@ -2,11 +2,11 @@ import type { ReadAt } from './read-at';
 
 const endOfChain = 0xfffffffa;
 /** More sectors than one check may read. */
-const mostSectors = 131_072;
+const maxSectors = 131_072;
 /** Smaller streams share the root's stream. */
 const smallBytes = 4_096;
 /** Limit for the directory and for the table of small sectors. */
-const mostBytes = 1024 * 1024;
+const maxBytes = 1024 * 1024;
 
 /** The top-level streams of a compound file ([MS-CFB]), by name. */
 export interface CompoundFile {
@@ -49,7 +49,7 @@ export async function openCompoundFile(read: ReadAt): Promise<CompoundFile> {
       each < endOfChain && sectors.length * sectorBytes < start + length;
       each = await next(each)
     ) {
-      if (sectors.push(each) > mostSectors) throw new RangeError('Its chain of sectors is too long.');
+      if (sectors.push(each) > maxSectors) throw new RangeError('Its chain of sectors is too long.');
     }
     const runs: Buffer[] = [];
     const skipped = Math.floor(start / sectorBytes);
@@ -62,7 +62,7 @@ export async function openCompoundFile(read: ReadAt): Promise<CompoundFile> {
     return Buffer.concat(runs).subarray(from, from + length);
   }
 
-  const directory = await chain(header.readUInt32LE(48), 0, mostBytes);
+  const directory = await chain(header.readUInt32LE(48), 0, maxBytes);
   const entryAt = (index: number) => entryOf(directory.subarray(128 * index, 128 * (index + 1)));
   const root = entryAt(0);
   const streams = new Map<string, Entry>();
@@ -79,7 +79,7 @@ export async function openCompoundFile(read: ReadAt): Promise<CompoundFile> {
 
   /** Small streams share the root's stream, in sectors of 64 bytes with their own table. */
   async function readSmall({ start, bytes }: Entry): Promise<Buffer> {
-    const table = await chain(header.readUInt32LE(60), 0, mostBytes);
+    const table = await chain(header.readUInt32LE(60), 0, maxBytes);
     const sectors: number[] = [];
     for (let each = start; sectors.length * 64 < bytes; each = table.readUInt32LE(4 * each)) sectors.push(each);
     const shared = await chain(root.start, 0, 64 * (Math.max(...sectors) + 1));

@@ -5,7 +5,7 @@ import { rc4 } from './rc4';
 /** Checks whether a password opens a file encrypted by Office, for each method of [MS-OFFCRYPTO]. All throw on unknown input. */
 
 /** More rounds would occupy a worker for longer than the check is worth; Office uses 100,000. */
-const mostSpins = 1_000_000;
+const maxSpins = 1_000_000;
 const spinsBetweenPauses = 5_000;
 
 const hash = (algorithm: string, ...parts: Uint8Array[]): Buffer =>
@@ -22,7 +22,7 @@ function number(value: number): Buffer {
 }
 
 async function spun(algorithm: string, start: Buffer, spins: number): Promise<Buffer> {
-  if (!(spins <= mostSpins)) throw new RangeError('Takes too long to try a password.');
+  if (!(spins <= maxSpins)) throw new RangeError('Takes too long to try a password.');
   let result = start;
   for (let spin = 0; spin < spins; spin += 1) {
     result = hash(algorithm, number(spin), result);

@@ -7,7 +7,7 @@ const excelTries = 'VelvetSweatshop';
 const powerPointTries = '/01Hannes Ruescher/01';
 
 /** Limit of the search for FILEPASS, which few records may precede. */
-const mostRecordsBefore = 8;
+const maxRecordsBefore = 8;
 const filePass = 0x2f;
 const biff8 = 0x0600;
 const encryptedWord = 0x0100;
@@ -39,7 +39,7 @@ async function isProtectedWorkbook(file: CompoundFile, name: string): Promise<bo
   const records = await file.read(name, 0, 4_096);
   const isBiff8 = records.readUInt16LE(4) === biff8;
   let at = 0;
-  for (let record = 0; record < mostRecordsBefore; record += 1) {
+  for (let record = 0; record < maxRecordsBefore; record += 1) {
     const [type, bytes] = [records.readUInt16LE(at), records.readUInt16LE(at + 2)];
     const content = records.subarray(at + 4, at + 4 + bytes);
     if (type === filePass) return !(await opensWorkbook(content, isBiff8));

@@ -1,7 +1,7 @@
 import type { ReadAt } from './read-at';
 import { readContent, readEntries } from './zip-entries';
 
-const mostManifestBytes = 16 * 1024 * 1024;
+const maxManifestBytes = 16 * 1024 * 1024;
 /** Newer programs encrypt the whole package. Encrypted macros do not count: such a file opens without a password. */
 const contents = /\bfull-path\s*=\s*["'](content\.xml|encrypted-package)["']/;
 
@@ -15,7 +15,7 @@ export async function isProtectedOpenDocument(read: ReadAt, size: number): Promi
 async function readManifest(read: ReadAt, size: number): Promise<string> {
   for await (const entry of readEntries(read, size)) {
     if (entry.name === 'META-INF/manifest.xml')
-      return (await readContent(read, entry, mostManifestBytes)).toString('utf8');
+      return (await readContent(read, entry, maxManifestBytes)).toString('utf8');
   }
   return '';
 }

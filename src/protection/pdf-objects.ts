@@ -15,7 +15,7 @@ const token =
 const textPart = /\\[^]|[^]/y;
 const controls: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', b: '\b', f: '\f' };
 const words: Readonly<Record<string, PdfValue>> = { true: true, false: false, null: null };
-const mostDepth = 32;
+const maxDepth = 32;
 
 /** Reads the object at `at` of a text in Latin-1. @throws if there is none, or if it is cut off */
 export function readObject(source: string, at = 0): { value: PdfValue; end: number } {
@@ -29,7 +29,7 @@ export function readObject(source: string, at = 0): { value: PdfValue; end: numb
   }
   /** `undefined` at the mark that ends a list. */
   function object(depth: number): PdfValue | undefined {
-    if (depth > mostDepth) throw new RangeError('Its objects are too deep.');
+    if (depth > maxDepth) throw new RangeError('Its objects are too deep.');
     const [, mark, digits, name, reference, word = ''] = take(token);
     if (mark === '(') return literal();
     if (mark === '[') return [...list(depth)];

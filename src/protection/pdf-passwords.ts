@@ -24,8 +24,8 @@ export function opensWithoutPassword(rules: PdfDictionary, id: Buffer): boolean 
   if (!(revision >= 2 && revision <= 4))
     throw new RangeError('Has an unknown revision of the standard security handler.');
   // The length may be in bits, in bytes, or wrong, so several are tried.
-  const said = Number(rules.get('/Length') ?? 40);
-  const lengths = new Set([said / 8, said, 5, 16].filter((bytes) => bytes >= 5 && bytes <= 16));
+  const declared = Number(rules.get('/Length') ?? 40);
+  const lengths = new Set([declared / 8, declared, 5, 16].filter((bytes) => bytes >= 5 && bytes <= 16));
   return [...lengths].some((bytes) => opensByRc4(rules, { id, user, revision, bytes }));
 }
 

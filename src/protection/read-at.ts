@@ -1,8 +1,8 @@
 /** Reads `length` bytes of a file from `start`; fewer only at its end. */
 export type ReadAt = (start: number, length: number) => Promise<Buffer>;
 
-const mostReads = 128;
-const mostBytes = 4 * 1024 * 1024;
+const maxReads = 128;
+const maxBytes = 4 * 1024 * 1024;
 
 /** Caches reads. Throws on a read outside of the file, or beyond the limits for one check. */
 export function boundedReader(size: number, readAt: ReadAt): ReadAt {
@@ -14,7 +14,7 @@ export function boundedReader(size: number, readAt: ReadAt): ReadAt {
     const known = pieces.find((piece) => start >= piece.start && end <= piece.start + piece.bytes.length);
     if (known) return known.bytes.subarray(start - known.start, end - known.start);
     readBytes += end - start;
-    if (pieces.length >= mostReads || readBytes > mostBytes) throw new RangeError('Points to too many places.');
+    if (pieces.length >= maxReads || readBytes > maxBytes) throw new RangeError('Points to too many places.');
     const bytes = await readAt(start, end - start);
     pieces.push({ start, bytes });
     return bytes;

@@ -16,7 +16,7 @@ export interface ZipEntry {
 /** Room for the comment that may follow the directory of a zip. */
 const tailBytes = 66_000;
 /** Limit for the directory; a zip with a larger one is not read. */
-const mostBytes = 256 * 1024 * 1024;
+const maxBytes = 256 * 1024 * 1024;
 /** Marks a number that is stored elsewhere, as in files above 4 GiB, which is not supported here. */
 export const elsewhere = 0xffff_ffff;
 
@@ -25,7 +25,7 @@ export async function* readEntries(read: ReadAt, size: number): AsyncGenerator<Z
   const tail = await read(Math.max(size - tailBytes, 0), Math.min(size, tailBytes));
   const end = tail.lastIndexOf('PK\x05\x06', undefined, 'latin1');
   const [bytes, start] = [tail.readUInt32LE(end + 12), tail.readUInt32LE(end + 16)];
-  if (end >= 0 && (start === elsewhere || bytes > mostBytes)) return;
+  if (end >= 0 && (start === elsewhere || bytes > maxBytes)) return;
   if (end < 0 || end + 22 > tail.length || bytes === 0 || start + bytes > size) throw new RangeError('No directory.');
   const directory = await read(start, bytes);
   for (let at = 0; at < bytes;) {
@@ -39,14 +39,14 @@ export async function* readEntries(read: ReadAt, size: number): AsyncGenerator<Z
   }
 }
 
-/** Content of a stored or deflated entry. @throws if it is damaged, or larger than `mostBytes` */
+/** Content of a stored or deflated entry. @throws if it is damaged, or larger than `maxBytes` */
 export async function readContent(
   read: ReadAt,
   { local, packed, method }: ZipEntry,
-  mostBytes: number,
+  maxBytes: number,
 ): Promise<Buffer> {
   const header = await read(local, 30);
   if (header.toString('latin1', 0, 4) !== 'PK\x03\x04') throw new RangeError('No entry.');
   const bytes = await read(local + 30 + header.readUInt16LE(26) + header.readUInt16LE(28), packed);
-  return method === 0 ? bytes : inflateRawSync(bytes, { maxOutputLength: mostBytes });
+  return method === 0 ? bytes : inflateRawSync(bytes, { maxOutputLength: maxBytes });
 }

@@ -170,7 +170,7 @@ export function destinationFailureOf(error: unknown, uri: string): StorageError 
 }
 
 /** Converts a failed request to a `StorageError`. Not for what body, signal or `mayCommit` throw, which stays as it is. */
-export async function told<T>(uri: string, work: Promise<T>): Promise<T> {
+export async function asStorageErrors<T>(uri: string, work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {

@@ -5,7 +5,7 @@ import { proxyFor } from '../network/proxy';
 import { alreadyExists, cannotRead, isEmpty, isItsSource } from '../storage/errors';
 import { makeSafeName } from '../storage/file-name';
 import type { DestinationPlan, FileStore, SourceFile } from '../storage/file-store';
-import { answerOf, destinationFailureOf, sourceFailureOf, told } from './errors';
+import { answerOf, destinationFailureOf, sourceFailureOf, asStorageErrors } from './errors';
 import { findObject, look, readObject, seeObject, walkObjects } from './objects';
 import { keyFolderOf, isFolder, keyNameOf, toObjectUri, toPlace, type ObjectPlace } from './object-uri';
 import { createMover } from './move';
@@ -53,13 +53,13 @@ export function createS3Files({ endpoint, region, pathStyle, client: own }: S3Fi
     openSource: (uri) => openSource(client, uri),
     prepareDestination: createPlanner(client),
     writeDestination: (options) => writeObject(client, options),
-    discardPartial: async ({ uri, jobKey }) => told(uri, discardUploads(client, toPlace(uri), jobKey)),
+    discardPartial: async ({ uri, jobKey }) => asStorageErrors(uri, discardUploads(client, toPlace(uri), jobKey)),
     look: async (uri) => look(client, toPlace(uri)),
     read: (uri, options) => readObject(client, toPlace(uri), options),
     walk: (folder, options) => walkObjects(client, toPlace(folder), options),
     async remove(uri) {
       const place = toPlace(uri);
-      await told(uri, isFolder(place) ? removeBelow(client, place) : removeOne(client, place));
+      await asStorageErrors(uri, isFolder(place) ? removeBelow(client, place) : removeOne(client, place));
     },
     move: (options) => move(options, store),
   };
@@ -102,7 +102,7 @@ async function removeBelow(client: S3Client, folder: ObjectPlace): Promise<void>
   if (keys.length > 0) await remove();
 }
 
-const mostProven = 1_000;
+const maxProven = 1_000;
 
 /** Determines the key of a result and checks, without writing anything, that it can be written. */
 function createPlanner(client: S3Client): FileStore['prepareDestination'] {
@@ -138,7 +138,7 @@ function createPlanner(client: S3Client): FileStore['prepareDestination'] {
     } catch (error) {
       if (answerOf(error).name !== 'NoSuchUpload') throw error;
     }
-    if (proven.size === mostProven) proven.clear();
+    if (proven.size === maxProven) proven.clear();
     proven.add(folder);
   }
 }

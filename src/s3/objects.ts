@@ -46,15 +46,15 @@ export async function findObject(client: S3Client, place: ObjectPlace): Promise<
 /** From the answer to a HEAD or from a listing. */
 function toFound(
   place: ObjectPlace,
-  told: Pick<HeadObjectCommandOutput, 'ContentLength' | 'ETag' | 'LastModified'> & Pick<_Object, 'Size'>,
+  listed: Pick<HeadObjectCommandOutput, 'ContentLength' | 'ETag' | 'LastModified'> & Pick<_Object, 'Size'>,
 ): FoundFile {
   // Rounded down to match: a HEAD reports whole seconds, a listing may be more precise.
-  const seconds = Math.floor((told.LastModified?.getTime() ?? 0) / 1_000);
+  const seconds = Math.floor((listed.LastModified?.getTime() ?? 0) / 1_000);
   return {
     kind: 'file',
     identity: toObjectUri(place),
-    stamp: `${told.ETag ?? ''}@${seconds}`,
-    bytes: told.ContentLength ?? told.Size ?? 0,
+    stamp: `${listed.ETag ?? ''}@${seconds}`,
+    bytes: listed.ContentLength ?? listed.Size ?? 0,
     modifiedAt: seconds * 1_000,
   };
 }

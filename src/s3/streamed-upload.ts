@@ -6,9 +6,9 @@ import type { ObjectPlace } from './object-uri';
 import type { Upload, ObjectUploadOptions } from './upload';
 
 /** Maximum size that S3 accepts in one request. */
-export const mostStreamedBytes = 5 * 1024 ** 3;
+export const maxStreamedBytes = 5 * 1024 ** 3;
 /** The SDK frames each chunk as it arrives, and S3 refuses frames below 8 KiB, except the last. */
-const leastFrameBytes = 64 * 1024;
+const minFrameBytes = 64 * 1024;
 
 /**
  * Sends the bytes in one request as they come. The last bytes are held back until `commit`, and a request that ends without them leaves
@@ -35,7 +35,7 @@ export class StreamedUpload implements Upload {
 
   async add(chunk: Buffer, choosePlace: () => Promise<ObjectPlace>): Promise<void> {
     this.#started ??= await this.#start(await choosePlace());
-    if (this.#heldBytes >= leastFrameBytes) await this.#send(this.#takeHeld());
+    if (this.#heldBytes >= minFrameBytes) await this.#send(this.#takeHeld());
     this.#held.push(chunk);
     this.#heldBytes += chunk.length;
     // A taken name is left to `commit`: only with all bytes can the caller tell whose object it is.

@@ -15,8 +15,8 @@ import { answerOf } from './errors';
 import { isFolder, type ObjectPlace } from './object-uri';
 
 /** The minimum size that S3 accepts for a part other than the last. */
-export const leastPartBytes = 5 * 1024 * 1024;
-const mostParts = 9_999;
+export const minPartBytes = 5 * 1024 * 1024;
+const maxParts = 9_999;
 const partsAtATime = 4;
 /** Time for requests in flight when their upload is given up. */
 const sendingGraceMs = 5_000;
@@ -63,7 +63,7 @@ export class UploadInParts implements Upload {
 
   constructor(options: ObjectUploadOptions) {
     this.#options = options;
-    this.#partBytes = Math.max(leastPartBytes, Math.ceil((options.expectedSize ?? 0) / mostParts));
+    this.#partBytes = Math.max(minPartBytes, Math.ceil((options.expectedSize ?? 0) / maxParts));
   }
 
   get place(): ObjectPlace | undefined {

@@ -6,13 +6,13 @@ import { numberName } from '../storage/file-name';
 import type { StoredFile, WriteDestinationOptions } from '../storage/file-store';
 import { contentOf, type Content } from '../storage/source';
 import { receive, withBody } from '../storage/write';
-import { answerOf, destinationFailureOf, isRefusedByCondition, told } from './errors';
+import { answerOf, destinationFailureOf, isRefusedByCondition, asStorageErrors } from './errors';
 import { findObject, readObject } from './objects';
 import { keyFolderOf, keyNameOf, toObjectUri, toPlace, type ObjectPlace } from './object-uri';
-import { mostStreamedBytes, StreamedUpload } from './streamed-upload';
+import { maxStreamedBytes, StreamedUpload } from './streamed-upload';
 import {
   discardUploads,
-  leastPartBytes,
+  minPartBytes,
   uploadMarkOf,
   UploadInParts,
   type Upload,
@@ -40,9 +40,9 @@ export function writeObject(client: S3Client, options: WriteDestinationOptions):
     const upload = begin({ client, mark: uploadMarkOf(jobKey), metadata: { [writeKey]: id }, expectedSize, ifFree });
     const write = { ...options, client, place, upload, id };
     try {
-      if (attempt > 1) await told(uri, discardUploads(client, place, jobKey));
-      const content = await receive(body, { ...options, store: (chunks) => told(uri, add(write, chunks)) });
-      await told(uri, upload.finish());
+      if (attempt > 1) await asStorageErrors(uri, discardUploads(client, place, jobKey));
+      const content = await receive(body, { ...options, store: (chunks) => asStorageErrors(uri, add(write, chunks)) });
+      await asStorageErrors(uri, upload.finish());
       const taken = await commit(write, content);
       return taken ? stored(taken, content, false) : stored(place, await contentOf(readObject(client, place)), true);
     } finally {
@@ -54,7 +54,7 @@ export function writeObject(client: S3Client, options: WriteDestinationOptions):
 /** Small files are buffered and can be sent again; a single streamed request has to know its size. */
 function begin(options: ObjectUploadOptions): Upload {
   const { expectedSize = 0 } = options;
-  const isStreamed = expectedSize > leastPartBytes && expectedSize <= mostStreamedBytes;
+  const isStreamed = expectedSize > minPartBytes && expectedSize <= maxStreamedBytes;
   return isStreamed ? new StreamedUpload(options) : new UploadInParts(options);
 }
 
@@ -81,9 +81,10 @@ async function commit(write: Write, content: Content): Promise<ObjectPlace | und
   for (let number = 0; number <= maxNumber; number += 1) {
     const candidate = numbered(place, number);
     const isBoundElsewhere = upload.place !== undefined && upload.place.key !== candidate.key;
-    const isTaken = onExisting === 'rename' && (await told(uri, findObject(client, candidate))) !== undefined;
+    const isTaken =
+      onExisting === 'rename' && (await asStorageErrors(uri, findObject(client, candidate))) !== undefined;
     if (!isBoundElsewhere && !isTaken && (await claim(write, candidate))) return candidate;
-    if (attempt > 1 && (await told(uri, holds(client, candidate, content)))) return candidate;
+    if (attempt > 1 && (await asStorageErrors(uri, holds(client, candidate, content)))) return candidate;
     if (onExisting === 'skip') return undefined;
     if (onExisting !== 'rename') break;
     if (upload.place?.key === candidate.key) {
@@ -103,7 +104,7 @@ async function claim(write: Write, candidate: ObjectPlace): Promise<boolean> {
       return true;
     } catch (error) {
       if (!leavesDoubt(error)) throw destinationFailureOf(error, uri);
-      const existing = await told(uri, findObject(client, candidate));
+      const existing = await asStorageErrors(uri, findObject(client, candidate));
       if (existing?.metadata[writeKey] === id) return true;
       if (isRefusedByCondition(error)) return false;
       throw destinationFailureOf(error, uri);

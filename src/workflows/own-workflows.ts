@@ -49,7 +49,7 @@ export async function executeConversion(
 
 async function idOf({ source, destination }: ConversionJobInput): Promise<string | undefined> {
   if (destination === undefined) return undefined;
-  const { hidesNames } = await fileSteps['conversion.lookAtNames']({});
+  const { hidesNames } = await fileSteps['conversion.workerSettings']({});
   return jobIdOf({ source, destination }, { isHidden: hidesNames });
 }
 
@@ -58,9 +58,9 @@ async function endOfLast(workflowId: string, expected: ConversionJobInput): Prom
   const [found] = (await waitSteps['conversion.awaitJobs']({ jobs: [{ workflowId, expected }] })).seen;
   // An outcome here means that the job is unreadable, or that another workflow is running under its id.
   if (found?.outcome) throw ApplicationFailure.nonRetryable(found.outcome.message, found.outcome.code);
-  if (found?.runId === undefined || !found.stands?.isOpen) return found?.runId;
-  if (!found.stands.isSame) {
-    const { code, message } = takenBy(workflowId, found.stands.source);
+  if (found?.runId === undefined || !found.existing?.isOpen) return found?.runId;
+  if (!found.existing.isSame) {
+    const { code, message } = takenBy(workflowId, found.existing.source);
     throw ApplicationFailure.nonRetryable(message, code);
   }
   const [ended] = (await waitSteps['conversion.awaitJobs']({ jobs: [{ workflowId, runId: found.runId }] })).seen;

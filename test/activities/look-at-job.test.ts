@@ -16,13 +16,13 @@ it('reports whether a job runs and matches the expected one, and how an awaited 
   const expected = toJobInput(request, 'stub');
   const uri = 'uri' in expected.source ? expected.source.uri : '';
   const look = (asked: typeof expected) => lookAtJob(rig.temporal, { workflowId, expected: asked });
-  expect((await look(expected)).stands).toEqual({ isOpen: true, isSame: true, source: uri });
-  expect((await look({ ...expected, output: 'html' })).stands).toMatchObject({ isOpen: true, isSame: false });
+  expect((await look(expected)).existing).toEqual({ isOpen: true, isSame: true, source: uri });
+  expect((await look({ ...expected, output: 'html' })).existing).toMatchObject({ isOpen: true, isSame: false });
   expect(await lookAtJob(rig.temporal, { workflowId })).not.toHaveProperty('outcome');
   await until('it converts', async () => (await job.state()).phase === 'converting');
   rig.stub.asAlways('task/response');
   await job.result();
-  expect((await look(expected)).stands).toMatchObject({ isOpen: false, isSame: true });
+  expect((await look(expected)).existing).toMatchObject({ isOpen: false, isSame: true });
   expect(await lookAtJob(rig.temporal, { workflowId })).toMatchObject({ outcome: { status: 'succeeded' } });
   expect(await lookAtJob(rig.temporal, { workflowId: 'none' })).toEqual({});
 });

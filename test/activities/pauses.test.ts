@@ -9,7 +9,7 @@ const maxMs = 60_000;
 
 /** The times of the checks of a conversion that takes `doneMs`. */
 function checksUntil(doneMs: number, { learnedMs, random }: { learnedMs?: number; random: () => number }): number[] {
-  const checks = [firstCheckDelayMs({ toldMs: undefined, learnedMs, maxMs, random })];
+  const checks = [firstCheckDelayMs({ configuredMs: undefined, learnedMs, maxMs, random })];
   for (let last = checks[0] ?? 0; last < doneMs; checks.push(last)) {
     last += nextCheckDelayMs({ elapsedMs: last, learnedMs, maxMs, random });
   }
@@ -18,17 +18,17 @@ function checksUntil(doneMs: number, { learnedMs, random }: { learnedMs?: number
 
 describe('firstCheckDelayMs', () => {
   it("is the policy's value if there is one, to the millisecond", () => {
-    expect(firstCheckDelayMs({ toldMs: 0, learnedMs: 9_000, maxMs, random: largest })).toBe(0);
-    expect(firstCheckDelayMs({ toldMs: 100_000, learnedMs: 9_000, maxMs, random: largest })).toBe(100_000);
+    expect(firstCheckDelayMs({ configuredMs: 0, learnedMs: 9_000, maxMs, random: largest })).toBe(0);
+    expect(firstCheckDelayMs({ configuredMs: 100_000, learnedMs: 9_000, maxMs, random: largest })).toBe(100_000);
   });
 
   it('is the documented default as long as nothing was learned', () => {
-    const first = firstCheckDelayMs({ toldMs: undefined, learnedMs: undefined, maxMs, random: smallest });
+    const first = firstCheckDelayMs({ configuredMs: undefined, learnedMs: undefined, maxMs, random: smallest });
     expect(first).toBe(durationMs(defaultPolicies.firstCheckAfter));
   });
 
   it('is the learned value, plus a tenth at most, and never more than the longest pause', () => {
-    const learned = { toldMs: undefined, learnedMs: 10_000, maxMs };
+    const learned = { configuredMs: undefined, learnedMs: 10_000, maxMs };
     expect(firstCheckDelayMs({ ...learned, random: smallest })).toBe(10_000);
     expect(firstCheckDelayMs({ ...learned, random: largest })).toBe(11_000);
     expect(firstCheckDelayMs({ ...learned, learnedMs: 600_000, random: largest })).toBe(maxMs);

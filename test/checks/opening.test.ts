@@ -19,5 +19,5 @@ it('ends a look that nobody waits for any more, and delays no other job', async 
   await expect(looks[1]).rejects.toThrow('the second is cancelled');
   first.abort(new Error('the first is cancelled'));
   await expect(looks[0]).rejects.toThrow('the first is cancelled');
-  expect(await next).toEqual({ isWorn: false });
+  expect(await next).toEqual({ mustEnd: false });
 });

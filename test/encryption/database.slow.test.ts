@@ -15,7 +15,7 @@ import {
 } from '../../packages/cli/src/dev-server';
 import { startCodecServer } from '../../packages/cli/src/keys/codec-server';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
-import { tellReady } from '../../src/client/operations/tell-app';
+import { signalAppReady } from '../../src/client/operations/signal-app';
 import { createEncryptedDataConverter } from '../../src/encryption/data-converter';
 import { EncryptionCodec, parseEncryptionKeys } from '../../src/encryption/encryption-codec';
 import { writePayloads } from '../../src/encryption/payload-json';
@@ -175,7 +175,7 @@ it('after a rotation of keys, jobs that began with the old key continue and end 
   const connection = await NativeConnection.connect({ address: server.address });
   const worker = await createConversionWorker({ connection, plugin, taskQueue: rig.taskQueue, dataConverter });
   await worker.runUntil(async () => {
-    await tellReady(temporal, { app: 'stub' });
+    await signalAppReady(temporal, { app: 'stub' });
     const job = new FileConversionClient({ client: temporal }).get(ids.parked);
     expect(await job.result()).toMatchObject({ status: 'succeeded' });
   });

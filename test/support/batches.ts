@@ -3,7 +3,7 @@ import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Client } from '@temporalio/client';
-import { countPassedOver } from '../../src/batch/plan/planned-batch';
+import { countWithoutJob } from '../../src/batch/plan/planned-batch';
 import { runFiles } from '../../src/batch/run-files';
 import { toUri } from '../../src/client/job-request';
 import { BatchHandle } from '../../src/client/batch-handle';
@@ -53,7 +53,7 @@ export async function startRun(
 async function passedOverIn(folder: string): Promise<BatchTotals> {
   const counts = noTotals();
   const manifest = await readFile(path.join(folder, runFiles.manifest), 'utf8').catch(() => '');
-  for (const line of manifest.split('\n').filter(Boolean)) countPassedOver(JSON.parse(line) as BatchItem, counts);
+  for (const line of manifest.split('\n').filter(Boolean)) countWithoutJob(JSON.parse(line) as BatchItem, counts);
   return counts;
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { BatchHandle } from '../../src/client/batch-handle';
-import { tellReady } from '../../src/client/operations/tell-app';
+import { signalAppReady } from '../../src/client/operations/signal-app';
 import type { BatchState } from '../../src/batch/model/state';
 import { planRun, type RunRequest } from './batches';
 import { quickPolicies, startRig, type ConversionRig } from './conversion-worker';
@@ -42,7 +42,7 @@ export async function untilListed({ app, temporal }: ConversionRig, batch: Batch
 export async function sayReady(rig: ConversionRig, batch: BatchHandle): Promise<void> {
   const { app, temporal } = rig;
   await untilListed(rig, batch);
-  expect(await tellReady(temporal, { app })).toMatchObject({ failed: 0 });
+  expect(await signalAppReady(temporal, { app })).toMatchObject({ failed: 0 });
 }
 
 /** Waits until everything in flight is parked. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import path from 'node:path';
 import type { ConversionHandle } from '../../src/client/conversion-handle';
-import { tellReady } from '../../src/client/operations/tell-app';
+import { signalAppReady } from '../../src/client/operations/signal-app';
 import { activityNames } from '../../src/job/names';
 import { quickPolicies, rigOfEachTest } from '../support/conversion-worker';
 import { answerError, answerOutput, answerRunning } from '../support/stub-service';
@@ -85,7 +85,7 @@ it('converts as many jobs as there are vCredits for; later ones park without a r
   expect(rig.stub.count('convert/file')).toBe(asked);
 
   account.balance = jobs;
-  const restored = await tellReady(rig.temporal, { app: 'short-of-credits' });
+  const restored = await signalAppReady(rig.temporal, { app: 'short-of-credits' });
   // Jobs of other tests that are not listed yet may be signalled too.
   expect(restored.signalled).toBeGreaterThanOrEqual(jobs - funded);
   const results = await Promise.all(handles.map((handle) => handle.result()));
@@ -98,11 +98,11 @@ it('one command sends all jobs the same timestamp, so that one refusal counts fo
   const account = fund(0);
   const handles = await start(3);
   await until('they are parked', async () => (await parked()) === 3);
-  await tellReady(rig.temporal, { app: 'short-of-credits' });
+  await signalAppReady(rig.temporal, { app: 'short-of-credits' });
   await until('each has tried again', async () => (await wordsOf(handles)).length >= 3);
   expect(new Set(await wordsOf(handles)).size).toBe(1);
   account.balance = 3;
-  await tellReady(rig.temporal, { app: 'short-of-credits' });
+  await signalAppReady(rig.temporal, { app: 'short-of-credits' });
   await Promise.all(handles.map((handle) => handle.result()));
 });
 
@@ -157,7 +157,7 @@ it('jobs whose uploads expire while they wait all continue once there are vCredi
   for (let round = 0; round < 2; round += 1) {
     const uploaded = rig.stub.count('upload/file');
     uploads.clear();
-    await tellReady(rig.temporal, { app: 'short-of-credits' });
+    await signalAppReady(rig.temporal, { app: 'short-of-credits' });
     // One job probes for all, and is refused.
     await until('one has uploaded again', () => rig.stub.count('upload/file') > uploaded);
     await until('all are parked again', areParked);
@@ -165,7 +165,7 @@ it('jobs whose uploads expire while they wait all continue once there are vCredi
   uploads.clear();
   const uploadsBefore = rig.stub.count('upload/file');
   account.balance = 3;
-  await tellReady(rig.temporal, { app: 'short-of-credits' });
+  await signalAppReady(rig.temporal, { app: 'short-of-credits' });
   const results = await Promise.all(handles.map((handle) => handle.result()));
   expect(results.map(({ status }) => status)).toEqual(Array(3).fill('succeeded'));
   expect(rig.stub.count('upload/file') - uploadsBefore).toBeLessThanOrEqual(6);

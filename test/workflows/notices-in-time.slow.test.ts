@@ -83,7 +83,7 @@ describe('an app', () => {
   let apps = 0;
 
   /** Sends each of these signals after its wait. Returns the types of the notices. */
-  async function toldOf(answers: readonly (readonly [waitMs: number, signal: string])[]): Promise<string[]> {
+  async function sentFor(answers: readonly (readonly [waitMs: number, signal: string])[]): Promise<string[]> {
     told = [];
     tell = (notice) => Promise.resolve(void told.push(notice));
     const signal = appRefusedSignal;
@@ -104,7 +104,7 @@ describe('an app', () => {
   it('is reported as parked once, however many jobs are refused, and as resumed once', async () => {
     const refusals = Array.from({ length: 50 }, () => [minute, appRefusedSignal] as const);
     const accepted = [minute, appAcceptedSignal] as const;
-    expect(await toldOf([...refusals, accepted, [1_000, appAcceptedSignal]])).toEqual(['app.parked', 'app.resumed']);
+    expect(await sentFor([...refusals, accepted, [1_000, appAcceptedSignal]])).toEqual(['app.parked', 'app.resumed']);
     const [parked, resumed] = told;
     const { message, ...app } = parkedApp;
     expect(parked?.data).toEqual({ app: app.app, reason: app.reason, code: app.code, message });
@@ -119,12 +119,12 @@ describe('an app', () => {
       [30_000, appRefusedSignal],
       [minute, appAcceptedSignal],
     ] as const;
-    expect(await toldOf(trickle)).toEqual(['app.parked', 'app.resumed']);
+    expect(await sentFor(trickle)).toEqual(['app.parked', 'app.resumed']);
     expect((told[1]?.data.parkedMs ?? 0) / minute).toBeCloseTo(2.5, 0);
   });
 
   it('is watched as long as a job is refused each hour, and not reported as resumed when nobody asks any more', async () => {
-    expect(await toldOf([...Array.from({ length: 5 }, () => [hour, appRefusedSignal] as const)])).toEqual([
+    expect(await sentFor([...Array.from({ length: 5 }, () => [hour, appRefusedSignal] as const)])).toEqual([
       'app.parked',
     ]);
     expect(ranMs / hour).toBeCloseTo(8, 1);

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { BatchRequest } from '../../src/client/index';
-import { tellReady } from '../../src/client/operations/tell-app';
+import { signalAppReady } from '../../src/client/operations/signal-app';
 import { toSweepInput } from '../../src/client/sweep-schedules';
 import { runsOf } from '../support/batches';
 import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
@@ -122,7 +122,7 @@ it('reports jobs that wait for a person once for all of them, also when the batc
   await until('it is told', () => heard('batch.needs_attention').length > 0);
   expect(heard('batch.needs_attention')).toMatchObject([{ data: { batch: request.name, code, app } }]);
   code = undefined;
-  await tellReady(rig.temporal, { app });
+  await signalAppReady(rig.temporal, { app });
   await batch.result();
   expect((await runsOf(rig.temporal, request.name)).length).toBeGreaterThan(1);
   await until('its end is told', () => heard('batch.ended').length > 0);
@@ -145,7 +145,7 @@ it('reports an app with parked jobs once, however many they are, and tells the n
   await until('all are parked', async () => (await rig.temporal.workflow.count(parked)).count === jobs.length);
   await until('it is told', () => listener.accepted.length > 0);
   isFunded = true;
-  await tellReady(rig.temporal, { app });
+  await signalAppReady(rig.temporal, { app });
   for (const job of jobs) expect(await job.result()).toMatchObject({ status: 'succeeded' });
   const teller = rig.temporal.workflow.getHandle(`notice/app/${rig.taskQueue}/${app}/credits`);
   const signals = (await rig.events(teller.workflowId)).flatMap(
@@ -168,10 +168,10 @@ it('tells the notice workflows of all reasons for which a job was parked when it
   const job = await rig.client.start({ source: await rig.source('report.md'), output: 'pdf', destination, policies });
   await until('its account is told', () => listener.accepted.length === 1);
   code = 'INSUFFICIENT_VCREDITS';
-  await tellReady(rig.temporal, { app });
+  await signalAppReady(rig.temporal, { app });
   await until('its vCredits are told', () => listener.accepted.length === 2);
   code = undefined;
-  await tellReady(rig.temporal, { app });
+  await signalAppReady(rig.temporal, { app });
   await job.result();
   for (const reason of ['account', 'credits']) {
     const teller = rig.temporal.workflow.getHandle(`notice/app/${rig.taskQueue}/${app}/${reason}`);

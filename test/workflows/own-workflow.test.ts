@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import type { WorkflowFailedError } from '@temporalio/client';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { ConversionHandle } from '../../src/client/conversion-handle';
-import { tellReady } from '../../src/client/operations/tell-app';
+import { signalAppReady } from '../../src/client/operations/signal-app';
 import { FileConversionPlugin } from '../../src/plugin';
 import type { ConversionBatchResult } from '../../src/batch/model/state';
 import type { ConversionJobInput } from '../../src/job/types';
@@ -70,7 +70,7 @@ it.each(['convertListed', 'convertUnlisted'])(
     const job = new ConversionHandle(rig.temporal.workflow.getHandle(childId));
     await until('it is parked', () => isParked(job));
     balance = 1;
-    await until('it is told', async () => (await tellReady(rig.temporal, { app })).signalled > 0);
+    await until('it is told', async () => (await signalAppReady(rig.temporal, { app })).signalled > 0);
     await expect(result).resolves.toMatchObject({ status: 'succeeded' });
     // Proves that the signal resumed it, and not its own probe after a minute.
     expect(await knowsTheWord(childId)).toBe(true);

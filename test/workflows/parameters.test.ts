@@ -48,7 +48,7 @@ it('make a different conversion: a job with other parameters is not taken for th
   ).result();
   const look = async (parameters: ConversionJobInput['parameters']) => {
     const expected = defined({ ...args[0], parameters });
-    return (await lookAtJob(rig.temporal, { workflowId, expected })).stands?.isSame;
+    return (await lookAtJob(rig.temporal, { workflowId, expected })).existing?.isSame;
   };
   expect([await look({ pages: '1', dpi: 300 }), await look({ dpi: 150, pages: '1' })]).toEqual([true, false]);
   expect(await look(undefined)).toBe(false);

@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { tellReady } from '../../src/client/operations/tell-app';
+import { signalAppReady } from '../../src/client/operations/signal-app';
 import { BatchDesk } from '../support/batch-desk';
 import { endBatch, planRun, runBatch, runsOf, startRun } from '../support/batches';
 import {
@@ -38,12 +38,12 @@ it('one signal resumes the jobs of every batch of the app, and of no other app',
   const parked = `ConversionApp = '${rig.app}' AND ConversionStatus = 'parked' AND ExecutionStatus = 'Running'`;
   await until('their jobs are', async () => (await rig.temporal.workflow.count(parked)).count === 3);
   account.mend();
-  await tellReady(rig.temporal, { app: 'elsewhere' });
+  await signalAppReady(rig.temporal, { app: 'elsewhere' });
   expect(await Promise.all(handles.map((handle) => handle.state()))).toMatchObject([
     { needsAttention: { jobs: 1 } },
     { needsAttention: { jobs: 2 } },
   ]);
-  await tellReady(rig.temporal, { app: rig.app });
+  await signalAppReady(rig.temporal, { app: rig.app });
   const results = await Promise.all(handles.map((handle) => handle.result()));
   expect(results.map(({ succeeded }) => succeeded)).toEqual([1, 2]);
 });

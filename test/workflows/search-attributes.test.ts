@@ -1,7 +1,7 @@
 import path from 'node:path';
 import type { ConversionHandle } from '../../src/client/conversion-handle';
 import type { ConversionRequest } from '../../src/client/job-request';
-import { tellReady } from '../../src/client/operations/tell-app';
+import { signalAppReady } from '../../src/client/operations/signal-app';
 import { rigOfEachTest } from '../support/conversion-worker';
 import { answerError, cut } from '../support/stub-service';
 import { until } from '../support/until';
@@ -70,7 +70,7 @@ it('a job that has parked once upserts three times, and is listed as parked only
   const handle = await start();
   await untilListed("ConversionStatus = 'parked'", handle);
   balance = 1;
-  await tellReady(rig.temporal, { app });
+  await signalAppReady(rig.temporal, { app });
   await handle.result();
   await untilListed("ConversionStatus = 'completed'", handle);
   expect([await listedBy("ConversionStatus = 'parked'"), await upserts(handle)]).toEqual([[], 3]);

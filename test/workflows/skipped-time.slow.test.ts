@@ -8,7 +8,7 @@ import { obtainTestServer } from '../support/test-server';
 
 const report = { taskId: 'task-1', connector: 'task-1', finished: true, warnings: {} };
 const conversions: Partial<ConversionActivities & BatchActivities> = {
-  'conversion.lookAtNames': () => Promise.resolve({}),
+  'conversion.workerSettings': () => Promise.resolve({}),
   'conversion.uploadFile': () => Promise.resolve({ skipped: false, connector: 'upload-1', bytes: 1, requests: 1 }),
   'conversion.convertFile': () => Promise.resolve({ skipped: false, report, requests: 1 }),
   'conversion.downloadFile': ({ destination }) =>

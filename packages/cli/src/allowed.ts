@@ -4,7 +4,7 @@ import { leadsInto, makeFolder, readIfExists, replaceFile } from 'temporal-file-
 import { systemErrorCode } from 'temporal-file-conversion/messages';
 import { z } from 'zod';
 import { CommandError, explainStateFolder } from './command-error';
-import type { Door } from './config/doors';
+import type { PrivilegedValue } from './config/privileged-values';
 import type { Environment } from './config/sources';
 import type { LoadedConfig } from './config/load-config';
 
@@ -23,11 +23,11 @@ interface Context {
  * @throws CommandError `NOT_ALLOWED`
  */
 export async function requireAllowed(context: Context): Promise<void> {
-  const { file = '', doors } = context.config;
-  const allowed = doors.length === 0 ? [] : await readAllowed(context);
-  const isAllowed = (door: Door) =>
-    allowed.some((each) => each.file === file && each.key === door.key && each.value === door.value);
-  const wanted = doors.filter((door) => !isAllowed(door)).map(({ key, value }) => `${key} = ${value}`);
+  const { file = '', privileged } = context.config;
+  const allowed = privileged.length === 0 ? [] : await readAllowed(context);
+  const isAllowed = ({ key, value }: PrivilegedValue) =>
+    allowed.some((each) => each.file === file && each.key === key && each.value === value);
+  const wanted = privileged.filter((each) => !isAllowed(each)).map(({ key, value }) => `${key} = ${value}`);
   const problems = wanted.length === 0 ? [] : [`${file}, which nobody has named, wants ${wanted.join(', ')}.`];
   for (const folder of unnamedFolders(context)) {
     if (!(await isMissingOrEmpty(folder)) && !(await isOwn(context, folder)))
@@ -39,11 +39,11 @@ export async function requireAllowed(context: Context): Promise<void> {
 }
 
 /** Allows what `requireAllowed` refuses, and revokes permissions for values that the file no longer has. */
-export async function allow(context: Context): Promise<{ doors: readonly Door[]; folders: string[] }> {
-  const { file, doors } = context.config;
+export async function allow(context: Context): Promise<{ privileged: readonly PrivilegedValue[]; folders: string[] }> {
+  const { file, privileged } = context.config;
   if (file !== undefined && context.config.isFound) {
     const others = (await readAllowed(context)).filter((each) => each.file !== file);
-    const now = [...others, ...doors.map((door) => ({ file, ...door }))];
+    const now = [...others, ...privileged.map((each) => ({ file, ...each }))];
     await makeFolder(ownFolder(context));
     await replaceFile(ownFile(context, 'allowed.json'), `${JSON.stringify(now, undefined, 2)}\n`, { mode: 0o600 });
   }
@@ -54,7 +54,7 @@ export async function allow(context: Context): Promise<{ doors: readonly Door[];
     await remember(context, folder);
     folders.push(folder);
   }
-  return { doors, folders };
+  return { privileged, folders };
 }
 
 /**

@@ -97,7 +97,7 @@ export function buildCommands(output: Output, run: Runner): Command {
     'fileconv app ready --app billing',
   )
     .option(...appOption)
-    .action(act(async () => (await import('./commands/tell-app.js')).readyApp));
+    .action(act(async () => (await import('./commands/app-ready.js')).readyApp));
   addBatch(program, run);
   addSchedule(program, act);
   addJob(program, act);

@@ -1,7 +1,7 @@
 import { cp, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { openContext } from '../src/command-context';
-import { appKeys, doorOf, keysOfSection } from '../src/config/schema';
+import { appKeys, privilegeOf, keysOfSection } from '../src/config/schema';
 import { readStackRecord } from '../src/stack/stack-record';
 import { fileconv, filesBelow, folderWith, hostOf, newFolder } from './fileconv';
 
@@ -95,7 +95,9 @@ it('treats a path as leaving the folder if it is absolute, uses .. or follows a 
 
 it('asks for every key except those known to be harmless', () => {
   const all = [...keysOfSection].flatMap(([section, keys]) => keys.map((key) => `${section}.${key}`));
-  const harmless = [...all, ...appKeys.map((key) => `apps.NAME.${key}`)].filter((key) => doorOf(key) === undefined);
+  const harmless = [...all, ...appKeys.map((key) => `apps.NAME.${key}`)].filter(
+    (key) => privilegeOf(key) === undefined,
+  );
   const isNumber = /_(seconds|bytes|attempts|days|depth|fields|concurrency|activities|resubmissions)$|\.port$/;
   expect(harmless.filter((key) => !key.startsWith('policies.') && !isNumber.test(key))).toEqual([
     ...['temporal.namespace', 'worker.task_queue', 'worker.common_limit', 'worker.roots'],

@@ -17,7 +17,7 @@ import { envOfRig } from './running-stack';
 
 const schema = z.object({
   ok: z.boolean(),
-  findings: z.array(z.object({ part: z.string(), status: z.string(), says: z.string(), cure: z.string().optional() })),
+  findings: z.array(z.object({ part: z.string(), status: z.string(), says: z.string(), fix: z.string().optional() })),
 });
 const key = { FILECONV_CALLBACKS_KEY_ENV: 'HOOK_KEY', HOOK_KEY: 'a-key-from-a-variable-0123456789-abcdef' };
 const nowhere = 'http://127.0.0.1:1';
@@ -42,7 +42,7 @@ describe('fileconv doctor', () => {
     expect(ended.code).toBe(ok ? 0 : 1);
     expect(ended.stdout + ended.stderr).not.toContain(stubToken);
     const broken = findings.filter(({ status }) => status === 'broken');
-    return { parts: broken.map(({ part }) => part), says: broken[0]?.says, cure: broken[0]?.cure, findings };
+    return { parts: broken.map(({ part }) => part), says: broken[0]?.says, fix: broken[0]?.fix, findings };
   }
 
   const recordOf = (apps: string[]) => ({
@@ -86,7 +86,7 @@ describe('fileconv doctor', () => {
   it('reports an unreachable Temporal, and still checks the rest', async () => {
     const found = await examine({ TEMPORAL_ADDRESS: '127.0.0.1:1' });
     expect(found.parts).toEqual(['Temporal']);
-    expect(found.cure).toContain('correct the address (TEMPORAL_ADDRESS)');
+    expect(found.fix).toContain('correct the address (TEMPORAL_ADDRESS)');
     expect(found.findings.find(({ part }) => part === 'service of app billing')?.status).toBe('ok');
     expect(found.findings.find(({ part }) => part === 'workers')?.status).toBe('skipped');
   });
@@ -96,9 +96,9 @@ describe('fileconv doctor', () => {
     const found = await examine(fresh);
     expect(found.parts).toEqual(['Temporal', 'service of app embedded']);
     expect(found.says).toBe(`No stack runs in ${cwd}/.fileconv`);
-    expect(found.cure).toMatch(/^Start it \(fileconv up\), or name a Temporal that runs/);
+    expect(found.fix).toMatch(/^Start it \(fileconv up\), or name a Temporal that runs/);
     const [, service] = found.findings.filter(({ status }) => status === 'broken');
-    expect(service?.cure).toMatch(/^Start it \(fileconv up, or fileconv service\)/);
+    expect(service?.fix).toMatch(/^Start it \(fileconv up, or fileconv service\)/);
     const other = path.join(await newFolder(), '.fileconv');
     await mkdir(other);
     await writeStackRecord(other, recordOf(['embedded']));
@@ -106,7 +106,7 @@ describe('fileconv doctor', () => {
     await mkdir(path.join(own, 'fileconv'), { recursive: true });
     await writeFile(path.join(own, 'fileconv/last-stack'), other);
     const elsewhere = await examine({ ...fresh, XDG_CONFIG_HOME: own });
-    expect(elsewhere.cure).toContain(`One runs in ${other}: type the command in its folder`);
+    expect(elsewhere.fix).toContain(`One runs in ${other}: type the command in its folder`);
   });
 
   it('reports an app that was configured after the stack was started, and how to make its worker know it', async () => {
@@ -116,7 +116,7 @@ describe('fileconv doctor', () => {
     const env = { TEMPORAL_ADDRESS: undefined, FILECONV_STATE_DIR: state };
     const found = await examine(env);
     expect(found.parts).toEqual(['app billing at the worker']);
-    expect(found.cure).toContain('fileconv up');
+    expect(found.fix).toContain('fileconv up');
     await writeStackRecord(state, recordOf(['embedded', 'billing']));
     expect((await examine(env)).parts).toEqual([]);
   });
@@ -124,7 +124,7 @@ describe('fileconv doctor', () => {
   it('reports a namespace that does not exist', async () => {
     const found = await examine({ TEMPORAL_NAMESPACE: 'no-such' });
     expect(found).toMatchObject({ parts: ['namespace'], says: 'Temporal has no namespace no-such' });
-    expect(found.cure).toContain('temporal operator namespace create --namespace no-such');
+    expect(found.fix).toContain('temporal operator namespace create --namespace no-such');
   });
 
   it('reports missing search attributes, and one of the wrong type', async () => {
@@ -132,7 +132,7 @@ describe('fileconv doctor', () => {
     const missing = await examine({ TEMPORAL_NAMESPACE: namespace });
     expect(missing.parts).toEqual(['search attributes', 'workers']);
     expect(missing.says).toContain('missing: ConversionStatus, ConversionApp');
-    expect(missing.cure).toContain('fileconv namespace init');
+    expect(missing.fix).toContain('fileconv namespace init');
     const searchAttributes: Record<string, number> = { ConversionApp: 1 };
     await rig.temporal.connection.operatorService.addSearchAttributes({ namespace, searchAttributes });
     expect((await examine({ TEMPORAL_NAMESPACE: namespace })).says).toMatch(
@@ -175,7 +175,7 @@ describe('fileconv doctor', () => {
     const found = await examine({ FILECONV_WORKER_TASK_QUEUE: 'nobody-polls' });
     expect(found.parts).toEqual(['workers']);
     expect(found.says).toContain('nobody-polls');
-    expect(found.cure).toContain('fileconv worker');
+    expect(found.fix).toContain('fileconv worker');
   });
 
   it.each([
@@ -197,7 +197,7 @@ describe('fileconv doctor', () => {
       /NO_TOKEN/,
       /fileconv config show/,
     ],
-  ] as const)('reports a service that %s', async (_what, env, answer, says, cure) => {
+  ] as const)('reports a service that %s', async (_what, env, answer, says, fix) => {
     if (answer) {
       const [status, code, message = 'No.'] = answer;
       const refusal = { result: { output: {}, error: { code, message }, warning: {} } };
@@ -206,7 +206,7 @@ describe('fileconv doctor', () => {
     const found = await examine(env);
     expect(found.parts).toEqual(['service of app billing']);
     expect(found.says).toMatch(says);
-    expect(found.cure).toMatch(cure);
+    expect(found.fix).toMatch(fix);
   });
 
   it('reports a service that turns requests away', async () => {
@@ -232,7 +232,7 @@ describe('fileconv doctor', () => {
       await receiver.end('SIGTERM');
       const gone = await examine(at(url));
       expect(gone.parts).toEqual(['callbacks']);
-      expect(gone.cure).toMatch(new RegExp(`fileconv callbacks.* callbacks\\.${kind}_base_url:`));
+      expect(gone.fix).toMatch(new RegExp(`fileconv callbacks.* callbacks\\.${kind}_base_url:`));
     },
   );
 
@@ -245,9 +245,9 @@ describe('fileconv doctor', () => {
     const noKey = await examine({ ...env, HOOK_KEY: undefined });
     receiver.close();
     expect(cutOff.parts).toEqual(['callbacks']);
-    expect(cutOff.cure).toContain('TEMPORAL_ADDRESS where the receiver runs');
+    expect(cutOff.fix).toContain('TEMPORAL_ADDRESS where the receiver runs');
     expect(noKey).toMatchObject({ parts: ['callbacks'], says: expect.stringContaining('HOOK_KEY') as string });
-    expect(noKey.cure).toContain('callbacks.key_file');
+    expect(noKey.fix).toContain('callbacks.key_file');
   });
 
   it('reports a full disk', async () => {
@@ -263,7 +263,7 @@ describe('fileconv doctor', () => {
     expect(found.parts).toEqual(['disk', 'disk']);
     const last = found.findings.at(-1);
     expect(last?.says).toContain(dataDir);
-    expect(last?.cure).toContain('FILECONV_SERVICE_DATA_DIR');
+    expect(last?.fix).toContain('FILECONV_SERVICE_DATA_DIR');
   });
 
   (permissionsHold ? it : it.skip)('names the state folder that cannot be written', async () => {
@@ -272,6 +272,6 @@ describe('fileconv doctor', () => {
     await chmod(folder, 0o555);
     const found = await examine({ FILECONV_STATE_DIR: path.join(folder, 'state') });
     expect(found.parts).toEqual(['disk']);
-    expect(found.cure).toContain(`chmod u+w '${folder}'`);
+    expect(found.fix).toContain(`chmod u+w '${folder}'`);
   });
 });

@@ -66,11 +66,11 @@ export function resolveDestination(request: DestinationRequest, rules: Destinati
   const resolved = isFolder ? within(asFolder(asked), path.basename(fill(request, rules, ''))) : asked;
   const mayBeAnywhere = rules.out === undefined && (isUri(destination) || path.isAbsolute(destination));
   if (!mayBeAnywhere && !isInside(base, resolved)) {
-    const cure = `Name a file in there, or ${rules.out === undefined ? 'an absolute path' : 'leave out --out'}.`;
+    const fix = `Name a file in there, or ${rules.out === undefined ? 'an absolute path' : 'leave out --out'}.`;
     return {
       uri: resolved,
       code: 'DESTINATION_OUTSIDE',
-      problem: `${destination} is outside of ${shownFolder(base)}. ${cure}`,
+      problem: `${destination} is outside of ${shownFolder(base)}. ${fix}`,
     };
   }
   return checkNames(resolved);

@@ -8,7 +8,7 @@ import type {
   ConversionBatchResult,
 } from './state';
 import type { BatchItemEnd, ConversionJobInput, JobOutcome } from '../../job/types';
-import type { NoticeWishes } from './notices';
+import type { NoticeSettings } from './notices';
 import type { OnUnknownOutcome } from '../../job/policies';
 
 /** A position between two lines of the manifest. */
@@ -125,10 +125,10 @@ export interface SeenJob {
   /** Absent while the job runs. */
   outcome?: JobOutcome;
   /** With `expected`, instead of an outcome. */
-  stands?: StandingJob;
+  existing?: ExistingJob;
 }
 
-export interface StandingJob {
+export interface ExistingJob {
   isOpen: boolean;
   isSame: boolean;
   source: string;
@@ -145,7 +145,7 @@ export interface AwaitJobsResult {
 export interface BatchActivities {
   'conversion.planBatch'(input: PlanBatchInput): Promise<PlanBatchResult>;
   /** For inline items, which are not planned. */
-  'conversion.lookAtNames'(input: object): Promise<NamesTold>;
+  'conversion.workerSettings'(input: object): Promise<WorkerSettings>;
   'conversion.readBatchItems'(input: ReadBatchItemsInput): Promise<ReadBatchItemsResult>;
   'conversion.rereadBatchItems'(input: RereadBatchItemsInput): Promise<RereadBatchItemsResult>;
   'conversion.writeBatchPart'(input: WriteBatchPartInput): Promise<void>;
@@ -165,12 +165,12 @@ export interface PlanBatchInput {
 }
 
 /** Reported by the worker, whose data converter is the same as that of the batch's starter. */
-export interface NamesTold extends Pick<NoticeWishes, 'notifies'> {
+export interface WorkerSettings extends Pick<NoticeSettings, 'notifies'> {
   /** Payloads are encrypted, so the ids of jobs hold no names. Absent: they are not. */
   hidesNames?: true;
 }
 
-export interface PlanBatchResult extends NamesTold {
+export interface PlanBatchResult extends WorkerSettings {
   /** The new run; absent when there is nothing to do. */
   run?: PlannedRun;
   /** The first items of the run, which saves a small batch an activity. */

@@ -31,8 +31,8 @@ export interface NoticeData {
 
 export function endOfBatch(result: ConversionBatchResult): Omit<NoticeData, 'app' | 'batch'> {
   const { status, failures, vcredits, possiblyChargedTwice, durationMs, report } = result;
-  const told = { status, counts: countsOf(result), failures, vcredits, possiblyChargedTwice, durationMs };
-  return { ...told, ...defined({ report }) };
+  const summary = { status, counts: countsOf(result), failures, vcredits, possiblyChargedTwice, durationMs };
+  return { ...summary, ...defined({ report }) };
 }
 
 export function countsOf(state: BatchCounts): BatchCounts {
@@ -67,7 +67,7 @@ export interface AppNotice {
 }
 
 /** What a workflow needs to send notices, without the worker's secret. */
-export interface NoticeWishes {
+export interface NoticeSettings {
   /** Notices that the worker is configured to send. Absent: none. */
   notifies?: readonly NoticeType[] | undefined;
   /** URL given in the input of a batch. */

@@ -10,7 +10,7 @@ interface Spent extends Charged {
 export class Spending {
   private constructor(private readonly sum: CarriedSpending) {}
 
-  static from(carried: CarriedSpending = { told: 0, open: 0, dearest: 0, charged: 0, free: 0 }): Spending {
+  static from(carried: CarriedSpending = { reported: 0, open: 0, dearest: 0, charged: 0, free: 0 }): Spending {
     return new Spending({ ...carried });
   }
 
@@ -26,7 +26,7 @@ export class Spending {
     const opened = isFound ? 0 : Math.max(openSubmits(left) - openSubmits(earlier) - lost, 0);
     // A task that an earlier run was charged for costs nothing again.
     const isCharged = left.charge === 'yes' && isOther && !isFound;
-    sum.told += vcredits;
+    sum.reported += vcredits;
     sum.dearest = Math.max(sum.dearest, vcredits);
     sum.open += opened;
     if (isCharged) sum.charged += 1;
@@ -35,19 +35,19 @@ export class Spending {
 
   /** The charges of a run, for bookkeeping. */
   get receipt(): Receipt {
-    const { told, open, dearest, charged, free } = this.sum;
+    const { reported, open, dearest, charged, free } = this.sum;
     const isPriced = open === 0 || charged > 0;
     return {
-      charged: { conversions: charged, vcredits: told },
+      charged: { conversions: charged, vcredits: reported },
       possiblyCharged: { conversions: open, ...(isPriced && { vcreditsAtMost: open * dearest }) },
       notCharged: { files: free },
     };
   }
 
   /** vCredits. While no price is known, an open submit counts as 1, so that a limit holds even if prices are never reported. */
-  get most(): number {
-    const { told, open, dearest, charged } = this.sum;
-    return told + open * (charged > 0 ? dearest : Math.max(dearest, 1));
+  get upperBound(): number {
+    const { reported, open, dearest, charged } = this.sum;
+    return reported + open * (charged > 0 ? dearest : Math.max(dearest, 1));
   }
 
   carry(): CarriedSpending {
@@ -57,7 +57,7 @@ export class Spending {
 
 export interface CarriedSpending {
   /** vCredits. */
-  told: number;
+  reported: number;
   /** Number of submits. */
   open: number;
   /** vCredits of one conversion. */

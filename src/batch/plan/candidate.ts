@@ -142,8 +142,8 @@ export async function lookAt(files: FileStore, candidate: Candidate, rules: Dest
 async function strays(uri: string, { out, isInOut }: DestinationRules) {
   const folder = folderOf(uri);
   if (out === undefined || !isInOut || (await isInOut(toPath(folder)))) return undefined;
-  const cure = 'Name the folder that it leads to with --out, or remove the link.';
-  const problem = `${shownFolder(folder)} leads out of ${shownFolder(out)} by a link. ${cure}`;
+  const fix = 'Name the folder that it leads to with --out, or remove the link.';
+  const problem = `${shownFolder(folder)} leads out of ${shownFolder(out)} by a link. ${fix}`;
   return { code: 'DESTINATION_OUTSIDE' as const, problem };
 }
 

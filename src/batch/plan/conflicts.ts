@@ -117,7 +117,7 @@ export function explainConflict(kind: Conflict['kind'], row: DraftRow, other: Dr
         code: 'DESTINATION_TAKEN',
         message: term
           ? `${atDestination}${destination} is the result of ${other.place} too${unlikeness(other, row)}. Give one of them another name.`
-          : `${place} and ${other.place} would both become ${destination}${unlikeness(other, row)}. ${cureOf(other, row)}`,
+          : `${place} and ${other.place} would both become ${destination}${unlikeness(other, row)}. ${adviceOn(other, row)}`,
       };
     case 'destinationIsSource':
       return {
@@ -142,7 +142,7 @@ function unlikeness(other: DraftRow, { destination }: DraftRow): string {
     : ` (there ${shownPath(other.destination)}, which many file systems take for the same name)`;
 }
 
-function cureOf(other: DraftRow, { source, destination }: DraftRow): string {
+function adviceOn(other: DraftRow, { source, destination }: DraftRow): string {
   const isBeside = folderOf(other.source) === folderOf(source);
   if (isBeside && other.destination !== destination) return 'Rename one of them.';
   const [one, two] = [nameOf(other.source), nameOf(source)];

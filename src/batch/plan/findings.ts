@@ -55,11 +55,11 @@ export class Findings implements FindingList {
 
 /** A line for each of the first few, and one for the rest. */
 export function messagesOf({ count, listed }: FindingList, atMost = listed.length): string[] {
-  const told = listed.slice(0, atMost).map(({ message }) => message);
-  return count > told.length ? [...told, `and ${count - told.length} more.`] : told;
+  const messages = listed.slice(0, atMost).map(({ message }) => message);
+  return count > messages.length ? [...messages, `and ${count - messages.length} more.`] : messages;
 }
 
-const maxTold = 5;
+const maxMessages = 5;
 
 /** A plan has problems, so there is no run. `code` is that of the first; the message lists the first few. */
 export class RefusedPlanError extends Error {
@@ -71,7 +71,7 @@ export class RefusedPlanError extends Error {
     /** What was left out, which may be why there is nothing to do. */
     readonly warnings: FindingList = { count: 0, listed: [] },
   ) {
-    super(messagesOf(problems, maxTold).join('\n'));
+    super(messagesOf(problems, maxMessages).join('\n'));
     this.code = problems.listed[0]?.code ?? 'SOURCE_UNUSABLE';
   }
 }

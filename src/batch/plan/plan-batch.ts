@@ -278,13 +278,13 @@ class BatchPlanning {
     if (clash && !repeated?.done) return bad(clash);
     if (row.refused && !repeated?.done && !repeated?.kept && !repeated?.earlier) return bad(row.refused, repeated);
     const isSent = mayRun && !repeated?.done && !repeated?.kept && !repeated?.earlier;
-    const sighted = isSent && heedsRefusals && stamp !== undefined ? { ...asked, stamp } : undefined;
-    const before = sighted && known && (await repeatRefusal(sighted, { known, files, signal }));
+    const stamped = isSent && heedsRefusals && stamp !== undefined ? { ...asked, stamp } : undefined;
+    const before = stamped && known && (await repeatRefusal(stamped, { known, files, signal }));
     if (before?.refused) {
       const refused = asAsked(before.refused, unconvertible);
       return { item: { ...asked, seen: before.seen, refused }, bytes, exists };
     }
-    const seen = before?.seen ?? (sighted && { stamp: sighted.stamp });
+    const seen = before?.seen ?? (stamped && { stamp: stamped.stamp });
     const planned: Omit<BatchItem, 'item'> = { ...asked, ...repeated };
     const item = await refuseRow(planned, { ask: mayRun ? ask : undefined, exists, unconvertible });
     return { item: { ...item, ...(seen && !item.refused && { seen }) }, bytes, exists };

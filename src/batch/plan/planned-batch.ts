@@ -95,7 +95,7 @@ export interface SettledRow {
 }
 
 class PlanCounts {
-  readonly told = { rows: 0, done: 0, bad: 0, todo: 0, bytes: 0, replaced: 0 };
+  readonly rowCounts = { rows: 0, done: 0, bad: 0, todo: 0, bytes: 0, replaced: 0 };
   readonly totals = noTotals();
   /** Some row fails for the first time or has a source to move, which needs a run even with nothing to convert. */
   hasNews = false;
@@ -108,23 +108,23 @@ class PlanCounts {
 
   /** No row can be converted, and none was before. */
   get isNoneGood(): boolean {
-    return Object.values(this.failures).reduce((sum, count) => sum + count, 0) === this.told.rows;
+    return Object.values(this.failures).reduce((sum, count) => sum + count, 0) === this.rowCounts.rows;
   }
 
   /** A plan without a good row is refused if a source is missing or unreadable, or without `mayBeAll`. */
   isRefused(mayBeAll: boolean): boolean {
     const isNowhere = ['SOURCE_NOT_FOUND', 'SOURCE_UNREADABLE'].some((code) => this.failures[code] !== undefined);
-    return this.told.rows > 0 && this.isNoneGood && (isNowhere || !mayBeAll);
+    return this.rowCounts.rows > 0 && this.isNoneGood && (isNowhere || !mayBeAll);
   }
 
   add({ item, bytes, exists, isBad, isKnown, isToMove }: SettledRow): void {
-    const { told } = this;
-    told.rows += 1;
-    countPassedOver(item, this.totals);
+    const { rowCounts } = this;
+    rowCounts.rows += 1;
+    countWithoutJob(item, this.totals);
     const fails = item.kept ?? (item.refused && !item.refused.isSkipped);
     if (isToMove || (fails && !isKnown)) this.hasNews = true;
     if (item.done) {
-      told.done += 1;
+      rowCounts.done += 1;
       if (item.done.missing) {
         const { uri } = item.done.output;
         this.missing.add('RESULT_MISSING', `${shownPath(uri)} is not there any more, or is another file now.`);
@@ -138,7 +138,7 @@ class PlanCounts {
     const kind = { input, extension, output, rows: 0 };
     if (refusal && !refusal.isSkipped) countCode(this.failures, refusal.code);
     if (refusal && isBad) {
-      told.bad += 1;
+      rowCounts.bad += 1;
       this.badRows.add(refusal.code as FindingCode, refusal.message);
       return;
     }
@@ -148,9 +148,9 @@ class PlanCounts {
       this.#refused.set(key, refused);
       return;
     }
-    told.todo += 1;
-    told.bytes += bytes;
-    if (item.replaces) told.replaced += 1;
+    rowCounts.todo += 1;
+    rowCounts.bytes += bytes;
+    if (item.replaces) rowCounts.replaced += 1;
     else if (exists) this.existing.add('DESTINATION_EXISTS', `${shownPath(item.destination)} exists already.`);
     const format = this.#formats.get(key) ?? { ...kind, bytes: 0 };
     format.rows += 1;
@@ -162,12 +162,12 @@ class PlanCounts {
   summary() {
     const [refused, formats] = [mostFrequentFirst(this.#refused), mostFrequentFirst(this.#formats)];
     const { failures, badRows, existing, missing, totals } = this;
-    return { ...this.told, kept: totals.kept, totals, refused, formats, failures, badRows, existing, missing };
+    return { ...this.rowCounts, kept: totals.kept, totals, refused, formats, failures, badRows, existing, missing };
   }
 }
 
 /** Counts a row for which no job is started. */
-export function countPassedOver({ done, kept, refused }: SettledRow['item'], totals: BatchTotals): void {
+export function countWithoutJob({ done, kept, refused }: SettledRow['item'], totals: BatchTotals): void {
   const failure = kept ?? (refused?.isSkipped ? undefined : refused);
   if (failure) {
     totals.failed += 1;
@@ -193,22 +193,22 @@ const maxWarnings = 100;
 export function summaryOf(planned: PlannedBatch): PlannedRows {
   const { rows, todo, done, missing, kept, failures, leftOut, warnings } = planned;
   const { repeated, unsettled, ownResults, unread } = leftOut;
-  const told = [
+  const messages = [
     ...messagesOf(warnings),
     ...(repeated > 0 ? [`${counted(repeated, 'file')} named more than once, and taken once.`] : []),
     ...(unsettled > 0 ? [`${counted(unsettled, 'file')} left out that may still be being written.`] : []),
     ...(ownResults > 0 ? [`${counted(ownResults, 'result')} of earlier runs left out.`] : []),
-    ...tellMissing(missing),
+    ...missingMessages(missing),
   ];
   return {
     ...{ rows, todo, done, kept, failures, unsettled, missing: missing.count },
     ...{ refused: rows - todo - done - kept, leftOut: unread },
-    warnings: told.slice(0, maxWarnings),
+    warnings: messages.slice(0, maxWarnings),
   };
 }
 
 /** A result that somebody moved away is no reason to convert again. */
-function tellMissing({ count, listed: [first] }: FindingList): string[] {
+function missingMessages({ count, listed: [first] }: FindingList): string[] {
   if (!first) return [];
   const others = count > 1 ? ` ${counted(count - 1, 'other')} too.` : '';
   return [`${first.message}${others} What was converted before is not converted again, unless you say --again.`];
@@ -227,18 +227,21 @@ export function conclude(
   { problems, warnings, unread, leftOut }: Concluding,
 ): Omit<PlannedBatch, 'spent'> {
   const { refused } = written;
-  const fated = (fate: string): FindingList[] => [
-    { count: badRows.count, listed: badRows.listed.map((each) => ({ ...each, message: each.message + fate })) },
+  const rowProblems = (consequence: string): FindingList[] => [
+    { count: badRows.count, listed: badRows.listed.map((each) => ({ ...each, message: each.message + consequence })) },
     {
       count: refused.length,
-      listed: refused.map((each): Finding => ({ code: 'FORMAT_UNUSABLE', message: tellRefused(each, fate !== '') })),
+      listed: refused.map((each): Finding => ({
+        code: 'FORMAT_UNUSABLE',
+        message: refusedMessage(each, consequence !== ''),
+      })),
     },
   ];
   return {
     ...written,
     leftOut: { ...leftOut, unread: unread.count },
-    problems: isRefused ? allOf(problems, ...fated('')) : problems,
-    warnings: allOf(unread, warnings, ...(isRefused ? [] : fated(' Its item will fail.'))),
+    problems: isRefused ? allOf(problems, ...rowProblems('')) : problems,
+    warnings: allOf(unread, warnings, ...(isRefused ? [] : rowProblems(' Its item will fail.'))),
   };
 }
 
@@ -249,12 +252,12 @@ export function allOf(...lists: FindingList[]): FindingList {
   };
 }
 
-function tellRefused({ rows, input, first, refusal }: RefusedCount, hasFate: boolean): string {
+function refusedMessage({ rows, input, first, refusal }: RefusedCount, hasConsequence: boolean): string {
   const failing = ', and will fail without being uploaded (--unconvertible skip leaves them out)';
-  const fate = !hasFate ? '' : refusal.isSkipped ? ', and will be skipped' : failing;
+  const consequence = !hasConsequence ? '' : refusal.isSkipped ? ', and will be skipped' : failing;
   const which = input ? `of format ${input}` : `(${first}${rows > 1 ? ', …' : ''})`;
   const { message } = refusal;
-  return `${counted(rows, 'file')} ${which} can't be converted${fate}: ${message.charAt(0).toLowerCase()}${message.slice(1)}`;
+  return `${counted(rows, 'file')} ${which} can't be converted${consequence}: ${message.charAt(0).toLowerCase()}${message.slice(1)}`;
 }
 
 interface RunWriting {
@@ -274,7 +277,7 @@ interface RunWriting {
 export const firstAttempt: Writing = { jobKey: 'plan', attempt: 1 };
 
 /** Maximum chunks in memory, of 64 Ki characters each. */
-const mostHeld = 256;
+const maxHeld = 256;
 
 /** Counts the rows of a plan and, if there is anything to convert or report, writes them as a new run of the batch. */
 export async function writeRun(
@@ -283,18 +286,19 @@ export async function writeRun(
 ): Promise<ReturnType<PlanCounts['summary']> & { isRefused: boolean; run?: BatchRun }> {
   const counts = new PlanCounts();
   const lines = inChunks(manifestLines(rows, counts));
-  const isToDo = () => counts.told.todo > 0 || ((mayBeDone === true || counts.hasNews) && !counts.isRefused(mayBeAll));
+  const isToDo = () =>
+    counts.rowCounts.todo > 0 || ((mayBeDone === true || counts.hasNews) && !counts.isRefused(mayBeAll));
   const summary = () => ({ ...counts.summary(), isRefused: counts.isRefused(mayBeAll) });
   try {
     const held: string[] = [];
     let next = await lines.next();
     // Holds rows back, because most batches with nothing to do are recognised before anything is written.
-    while (!next.done && !isToDo() && held.length < mostHeld) {
+    while (!next.done && !isToDo() && held.length < maxHeld) {
       held.push(next.value);
       next = await lines.next();
     }
     // Every problem is known before the first row arrives.
-    if (counts.told.rows === 0 || !canRun() || (next.done === true && !isToDo())) {
+    if (counts.rowCounts.rows === 0 || !canRun() || (next.done === true && !isToDo())) {
       while (!next.done) next = await lines.next();
       return summary();
     }
@@ -328,6 +332,6 @@ export async function writeRun(
 async function* manifestLines(rows: AsyncIterable<SettledRow>, counts: PlanCounts): AsyncGenerator<string> {
   for await (const row of rows) {
     counts.add(row);
-    yield jsonLine({ item: counts.told.rows, ...row.item } satisfies BatchItem);
+    yield jsonLine({ item: counts.rowCounts.rows, ...row.item } satisfies BatchItem);
   }
 }

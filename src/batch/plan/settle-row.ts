@@ -183,14 +183,14 @@ export function asAsked({ code, message }: Refusal, unconvertible: Unconvertible
   return { code, message, ...(unconvertible === 'skip' && { isSkipped: true as const }) };
 }
 
-type SightedRow = RepeatedRow & { stamp: string };
+type StampedRow = RepeatedRow & { stamp: string };
 
 /**
  * A refusal by earlier runs that still holds because the source has not changed. Undefined: there is none. Without `refused`: the
  * service has not refused often enough to be believed.
  */
 export async function repeatRefusal(
-  row: SightedRow,
+  row: StampedRow,
   { known, files, signal }: { known: LedgerRow; files: FileStore; signal: AbortSignal | undefined },
 ): Promise<{ refused?: Refusal; seen: Fingerprint } | undefined> {
   const { seen, refused, options } = known;

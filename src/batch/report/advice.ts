@@ -8,9 +8,9 @@ export interface Advice {
 
 /** By the code, if there is specific advice for it, else by its class. */
 export function adviceOn(code: string): Advice {
-  const told = advice.get(/^HTTP_\d+$/.test(code) ? 'UNREADABLE_RESPONSE' : code);
+  const specific = advice.get(/^HTTP_\d+$/.test(code) ? 'UNREADABLE_RESPONSE' : code);
   const errorClass = lookUpErrorCode(code)?.class ?? classOfOurs.get(code);
-  if (told || errorClass === undefined) return told ?? unknown;
+  if (specific || errorClass === undefined) return specific ?? unknown;
   const { what, adviceOfBatch: toDo } = errorClasses[errorClass];
   return { what, toDo };
 }

@@ -8,14 +8,14 @@ import { shownPath } from '../../storage/file-uri';
 import { messageOf, type RunRow } from './report';
 
 type Cell = string | number | undefined;
-interface Told extends RunRow {
+interface CsvRow extends RunRow {
   /** A row that was skipped because it was done before has the files of that earlier run. */
   files: Partial<DoneBefore>;
   ui?: TemporalUi;
 }
 
 /** The columns of `report.csv`. Scripts read them by name: names never change, new columns come last. */
-const cells: Readonly<Record<string, (row: Told) => Cell>> = {
+const cells: Readonly<Record<string, (row: CsvRow) => Cell>> = {
   item: ({ item }) => item.item,
   status: ({ result }) => result?.status,
   source: ({ item }) => text(shownPath(item.source)),
@@ -62,8 +62,8 @@ export function csvHeader(): string {
 export function csvLines(rows: readonly RunRow[], ui: TemporalUi | undefined): string {
   const records = rows.map(({ item, result }) => {
     const { output, source } = { ...(result?.status === 'skipped' && item.done), ...result };
-    const told = defined({ item, result, files: defined({ output, source }), ui });
-    return Object.values(cells).map((cell) => cell(told));
+    const csvRow = defined({ item, result, files: defined({ output, source }), ui });
+    return Object.values(cells).map((cell) => cell(csvRow));
   });
   return stringify(records, options);
 }

@@ -256,8 +256,10 @@ function itemRow(item: ListedItem): Markup {
 function taskLine({ phase, taskId, charge, kept }: ListedItem): Markup | undefined {
   if (taskId === undefined && (charge ?? 'no') === 'no') return undefined;
   const task = taskId === undefined ? html`Task not known` : html`Task <code>${taskId}</code>`;
-  const stood = phase === undefined ? '' : `, ended while ${phase}`;
-  return html`<p class="quiet">${task}${stood}${charge && `, ${chargeWords[charge]}`}${kept && ', not sent again'}</p>`;
+  const whilePhase = phase === undefined ? '' : `, ended while ${phase}`;
+  return html`<p class="quiet">
+    ${task}${whilePhase}${charge && `, ${chargeWords[charge]}`}${kept && ', not sent again'}
+  </p>`;
 }
 
 const chargeWords = { no: 'not charged', maybe: 'may have been charged', yes: 'charged' } as const;

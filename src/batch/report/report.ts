@@ -230,8 +230,8 @@ export class Tally {
       group.count = Math.max(group.count, count);
     }
     const counts = { items, succeeded, failed, skipped, cancelled };
-    const told = defined({ leftMs: leftMs(state, perSecond), waits, failure: state.failure });
-    const running = { at, inFlight, waiting, ...told };
+    const estimates = defined({ leftMs: leftMs(state, perSecond), waits, failure: state.failure });
+    const running = { at, inFlight, waiting, ...estimates };
     const report = this.report(batch, { state: { ...state, durationMs: at - startedAt }, files });
     return { ...report, counts, vcredits, requests, running };
   }

@@ -42,11 +42,11 @@ export const unclearAdvice =
 export function leftOutLines({ leftOut }: Pick<BatchReport, 'leftOut'>): string[] {
   if (!leftOut) return [];
   const { count, messages } = leftOut;
-  const told = messages.slice(0, maxNames);
-  const rest = count - told.length;
+  const named = messages.slice(0, maxNames);
+  const rest = count - named.length;
   return [
     `Left out, and not converted: ${counted(count, 'file or folder', 'files or folders')} that can't be read.`,
-    ...told.map((message) => `  ${message}`),
+    ...named.map((message) => `  ${message}`),
     ...(rest > 0 ? [`  and ${formatCount(rest)} more.`] : []),
   ];
 }

@@ -4,7 +4,7 @@ import type { RunningBatch } from '../model/activities';
 import { type TemporalUi, isWebAddress } from '../../job/temporal-ui';
 import type { FileStore } from '../../storage/file-store';
 import { shownPath } from '../../storage/file-uri';
-import { isPassedOver, withoutJob } from '../batch-steps';
+import { isWithoutJob, withoutJob } from '../batch-steps';
 import { writeFile, type Writing } from '../contents';
 import { RunFileError, runFiles } from '../run-files';
 import { exists, hasEnded, readRows } from '../run-folders';
@@ -69,7 +69,7 @@ export async function writeRunningPage(
   const { uris, shown, tally } = settle(options, { ...state, durationMs: state.at - state.startedAt });
   try {
     for await (const { item, result } of readRows(files, options, writing.signal)) {
-      const ended = result ?? (isPassedOver(item) ? withoutJob(item) : undefined);
+      const ended = result ?? (isWithoutJob(item) ? withoutJob(item) : undefined);
       tally.add({ item, ...(ended && { result: ended }) });
     }
   } catch (error) {

@@ -256,7 +256,7 @@ function pendingStep(activity: PendingActivity): PendingStep {
   const name = activity.activityType?.name ?? '';
   const underWay = statesUnderWay.includes(activity.state);
   const nextAttemptAt = toMilliseconds(activity.nextAttemptScheduleTime ?? activity.scheduledTime);
-  const failure = asTold(activity.lastFailure);
+  const failure = unwrapped(activity.lastFailure);
   const type = failure?.applicationFailureInfo?.type;
   return defined({
     step: stepOfActivity[name] ?? stepOfBatchActivity[name] ?? 'working',
@@ -271,6 +271,6 @@ function pendingStep(activity: PendingActivity): PendingStep {
 }
 
 /** Temporal wraps a truncated copy of an oversized failure in its own failure. */
-function asTold(failure: PendingActivity['lastFailure']): NonNullable<PendingActivity['lastFailure']> | undefined {
+function unwrapped(failure: PendingActivity['lastFailure']): NonNullable<PendingActivity['lastFailure']> | undefined {
   return (failure?.serverFailureInfo ? failure.cause : undefined) ?? failure ?? undefined;
 }

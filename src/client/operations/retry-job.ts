@@ -46,7 +46,7 @@ export async function planRetry(
 function alone(input: ConversionJobInput): ConversionJobInput {
   const request = { ...input };
   delete request.upload;
-  delete request.tellsUpload;
+  delete request.announcesUpload;
   delete request.earlier;
   return request;
 }

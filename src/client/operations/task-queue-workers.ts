@@ -8,9 +8,9 @@ const pollerIsAliveMs = 75_000;
 const pollIsListedMs = 330_000;
 
 /** The SDK's default, for workers that don't report their heartbeat interval. */
-const usualHeartbeatMs = 60_000;
+const defaultHeartbeatMs = 60_000;
 /** Allows for clock skew. */
-const leastSilenceMs = 25_000;
+const minSilenceMs = 25_000;
 /** How long polls may continue after a worker has reported its shutdown. */
 const pollsEndMs = 2_000;
 /** A value of `temporal.api.enums.v1.WorkerStatus`. */
@@ -67,11 +67,11 @@ async function goneWorkers(client: Client, taskQueue: string, now: number): Prom
   for (const { workerHeartbeat: beat } of workersInfo) {
     if (!beat) continue;
     const identity = beat.workerIdentity ?? '';
-    const intervalMs = toMilliseconds(beat.elapsedSinceLastHeartbeat) ?? usualHeartbeatMs;
-    const toldAt = toMilliseconds(beat.heartbeatTime) ?? 0;
+    const intervalMs = toMilliseconds(beat.elapsedSinceLastHeartbeat) ?? defaultHeartbeatMs;
+    const beatAt = toMilliseconds(beat.heartbeatTime) ?? 0;
     const isRunning = (beat.status as number | undefined) === running;
-    if (isRunning && now - toldAt < Math.max(2.5 * intervalMs, leastSilenceMs)) alive.add(identity);
-    else gone.set(identity, Math.max(gone.get(identity) ?? 0, toldAt + (isRunning ? intervalMs : pollsEndMs)));
+    if (isRunning && now - beatAt < Math.max(2.5 * intervalMs, minSilenceMs)) alive.add(identity);
+    else gone.set(identity, Math.max(gone.get(identity) ?? 0, beatAt + (isRunning ? intervalMs : pollsEndMs)));
   }
   for (const identity of alive) gone.delete(identity);
   return gone;

@@ -68,7 +68,7 @@ interface Absent extends Place {
  * therefore takes several returns, each half as far away.
  */
 const headStartMs = 3_000;
-const shortestAbsenceMs = 500;
+const minAbsenceMs = 500;
 /** A request is admitted only if its estimated wait is below this part of its maximum: estimates may be too short. */
 const surePart = 0.8;
 /** Temporal may be up to a second late; a request later than this went to another worker or is not coming back. */
@@ -180,7 +180,7 @@ export class WaitingLine<Permit> {
       const isPatient = first.priority > defaultPriority;
       const decision = this.bucket.decide(nowMs, { isPatient });
       if (decision.kind === 'wait') {
-        this.#timer = setTimeout(() => this.advance(), Math.min(longestTimerMs, Math.ceil(decision.untilMs - nowMs)));
+        this.#timer = setTimeout(() => this.advance(), Math.min(maxTimerMs, Math.ceil(decision.untilMs - nowMs)));
         return;
       }
       const { name } = first;
@@ -212,7 +212,7 @@ export class WaitingLine<Permit> {
   #deferred(place: Place, waitMs: number): RateLimitWaitError {
     const now = this.clocks.now();
     const retryAfterMs = Math.max(
-      shortestAbsenceMs,
+      minAbsenceMs,
       Math.min(waitMs - headStartMs, waitMs / 2),
       this.bucket.blockedUntilMs - now,
     );
@@ -250,4 +250,4 @@ function isBefore(one: Place, other: Place): boolean {
 let arrivals = 0;
 
 /** Longer delays overflow Node's timers. */
-const longestTimerMs = 2 ** 31 - 1;
+const maxTimerMs = 2 ** 31 - 1;

@@ -10,11 +10,11 @@ import {
   spentByOthers,
   type RateWindow,
   type Sent,
-  type Told,
+  type ReportedWindow,
   update,
   type WindowFields,
 } from './rate-window';
-import { mostAtFirst, Turns } from './turns';
+import { maxAtFirst, Turns } from './turns';
 
 export type { Decision, Sent } from './rate-window';
 
@@ -38,7 +38,7 @@ export type { Decision, Sent } from './rate-window';
 export class RateBucket {
   #window: RateWindow | undefined;
   /** The usual window; the longest RESET gives its length. */
-  #usual: { limit: number; lengthMs: number; isTold: boolean } | undefined;
+  #typical: { limit: number; lengthMs: number; isReported: boolean } | undefined;
   #blockedUntilMs = 0;
   /** Responses have no rate-limit headers: the service has no limit or does not report it. */
   #silent = false;
@@ -110,17 +110,17 @@ export class RateBucket {
     }
     this.#silent = false;
     const live = this.#liveWindow(nowMs);
-    const told = { limit: limit ?? live?.limit ?? remaining + 1, remaining, resetMs: resetSeconds * 1_000, nowMs };
-    this.#usual = {
-      limit: told.limit,
-      lengthMs: Math.max(this.#usual?.isTold === true ? this.#usual.lengthMs : 0, told.resetMs),
-      isTold: true,
+    const reported = { limit: limit ?? live?.limit ?? remaining + 1, remaining, resetMs: resetSeconds * 1_000, nowMs };
+    this.#typical = {
+      limit: reported.limit,
+      lengthMs: Math.max(this.#typical?.isReported === true ? this.#typical.lengthMs : 0, reported.resetMs),
+      isReported: true,
     };
     // Sent in an earlier window, so its headers are out of date.
     if (sent.window && sent.window !== live) return;
-    if (live) update(live, sent.atMs, told);
-    const window = live ?? this.#openAsTold(sent, told);
-    this.#turns.answered(sent, window, told);
+    if (live) update(live, sent.atMs, reported);
+    const window = live ?? this.#openReported(sent, reported);
+    this.#turns.answered(sent, window, reported);
     this.#planFirst(window);
   }
 
@@ -162,13 +162,13 @@ export class RateBucket {
     if (!window || this.#silent) {
       const [probe] = this.#probes;
       const isLate = probe !== undefined && nowMs >= probe.atMs + patienceMs;
-      const others = isLate ? Math.min(ahead * patienceMs, longestGuessMs) : 0;
+      const others = isLate ? Math.min(ahead * patienceMs, maxGuessMs) : 0;
       return (decision.kind === 'wait' ? decision.untilMs - nowMs : 0) + others;
     }
     const live = nowMs < this.#endOf(window) && nowMs >= this.#blockedUntilMs;
     // Other workers may run out of work at any time; an empty line is then worse than a long one.
     const { isAlone } = this;
-    const share = isAlone ? 1 : Math.max(leastEstimatedShare, 1 / this.#turns.every);
+    const share = isAlone ? 1 : Math.max(minEstimatedShare, 1 / this.#turns.every);
     const perWindow = Math.max(1, window.limit * share);
     const leftNow = live ? Math.max(0, leftOf(window) * share) : 0;
     if (ahead < leftNow) {
@@ -199,8 +199,8 @@ export class RateBucket {
   /** The window that the probe presumably started, if its response is late. */
   #presume(nowMs: number): RateWindow | undefined {
     const [probe] = this.#probes;
-    if (!probe || !this.#usual || nowMs < probe.atMs + patienceMs) return undefined;
-    const { limit, lengthMs } = this.#usual;
+    if (!probe || !this.#typical || nowMs < probe.atMs + patienceMs) return undefined;
+    const { limit, lengthMs } = this.#typical;
     const { atMs } = probe;
     const endsAtMs = atMs + lengthMs + underWayMs;
     this.#turns.windowOpened();
@@ -208,9 +208,9 @@ export class RateBucket {
     return this.#liveWindow(nowMs);
   }
 
-  #openAsTold(sent: Sent, told: Told): RateWindow {
-    const { limit, remaining, resetMs, nowMs } = told;
-    const { lengthMs: usualMs = 0 } = this.#usual ?? {};
+  #openReported(sent: Sent, reported: ReportedWindow): RateWindow {
+    const { limit, remaining, resetMs, nowMs } = reported;
+    const { lengthMs: usualMs = 0 } = this.#typical ?? {};
     // The first response ever may come in the middle of a window from which others, or this very app, have already spent.
     const isFirst = this.#window === undefined;
     const lengthMs = Math.max(1, resetMs + Math.min(nowMs - sent.atMs, patienceMs), usualMs);
@@ -221,7 +221,7 @@ export class RateBucket {
     window.underWay -= 1;
     const before = limit - remaining - window.own;
     // So few may also be the first requests of workers that have just started.
-    if (isFirst && before > mostAtFirst) window.before = before;
+    if (isFirst && before > maxAtFirst) window.before = before;
     return window;
   }
 
@@ -234,7 +234,7 @@ export class RateBucket {
   }
 
   #planFirst(window: RateWindow, next?: number): void {
-    const { lengthMs } = this.#usual ?? window;
+    const { lengthMs } = this.#typical ?? window;
     const endMs = Math.max(this.#endOf(window), this.#blockedUntilMs);
     this.#turns.planFirst(window, { lengthMs, endMs, ...(next !== undefined && { next }) });
   }
@@ -258,13 +258,13 @@ export class RateBucket {
   }
 
   /** Learns how long windows are from a refusal, if no response has said so or a presumed window proves to continue. */
-  #learnFromRefusal(refused: Sent, told: { limit: number | undefined; waitMs: number; nowMs: number }): void {
-    const { limit, waitMs, nowMs } = told;
-    if (limit !== undefined) this.#usual = { lengthMs: waitMs, isTold: false, ...this.#usual, limit };
+  #learnFromRefusal(refused: Sent, reported: { limit: number | undefined; waitMs: number; nowMs: number }): void {
+    const { limit, waitMs, nowMs } = reported;
+    if (limit !== undefined) this.#typical = { lengthMs: waitMs, isReported: false, ...this.#typical, limit };
     const window = this.#window;
-    if (!this.#usual || !window?.isPresumed || refused.window) return;
-    const goesOn = refused.atMs - window.endsAtMs <= patienceMs && waitMs < this.#usual.lengthMs / 2;
-    if (goesOn) this.#usual.lengthMs = Math.max(this.#usual.lengthMs, nowMs + waitMs - window.beganMs);
+    if (!this.#typical || !window?.isPresumed || refused.window) return;
+    const goesOn = refused.atMs - window.endsAtMs <= patienceMs && waitMs < this.#typical.lengthMs / 2;
+    if (goesOn) this.#typical.lengthMs = Math.max(this.#typical.lengthMs, nowMs + waitMs - window.beganMs);
   }
 
   /** Ends the window after a refusal; the refused request was not spent. */
@@ -289,10 +289,10 @@ export class RateBucket {
   }
 }
 
-const leastEstimatedShare = 0.35;
+const minEstimatedShare = 0.35;
 /** How long other requests wait for a probe's response. */
 const patienceMs = 1_000;
 /** Upper bound for the estimated wait as long as no response has come. */
-const longestGuessMs = 10_000;
+const maxGuessMs = 10_000;
 /** The service's window starts when the request arrives, up to this long after it was sent. */
 const underWayMs = 250;

@@ -28,7 +28,7 @@ interface Request {
 }
 
 /** When one class is refused, a class that may share its window waits just as long, but at most this long. */
-const longestHoldMs = 60_000;
+const maxHoldMs = 60_000;
 
 /**
  * Where the requests of one app wait until its rate limit lets them through: one line per endpoint class, or one for
@@ -98,8 +98,8 @@ export class RateGate {
 
   #permit(request: Request): Permit {
     const { bucket, sent } = request;
-    const settle = (tell: () => void): void => {
-      tell();
+    const settle = (report: () => void): void => {
+      report();
       for (const line of new Set(this.#lines.values())) line.advance();
     };
     return {
@@ -157,7 +157,7 @@ export class RateGate {
   /** After a refusal, holds back every class that may share the window. */
   #holdBack(name: EndpointClass, nowMs: number): void {
     const line = this.#lineOf(name);
-    const untilMs = Math.min(line.bucket.blockedUntilMs, nowMs + longestHoldMs);
+    const untilMs = Math.min(line.bucket.blockedUntilMs, nowMs + maxHoldMs);
     for (const other of endpointClasses) {
       const held = this.#lineOf(other);
       if (held !== line && !this.#windows.areSeparate(name, other)) held.block(untilMs);

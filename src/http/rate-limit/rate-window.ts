@@ -34,7 +34,7 @@ export interface Sent {
   turn?: number;
 }
 
-export interface Told {
+export interface ReportedWindow {
   readonly limit: number;
   readonly remaining: number;
   readonly resetMs: number;
@@ -91,7 +91,7 @@ export function merge(window: RateWindow, other: RateWindow): void {
   window.hasPatient ||= other.hasPatient;
 }
 
-export function update(window: RateWindow, sentMs: number, { limit, remaining, resetMs, nowMs }: Told): void {
+export function update(window: RateWindow, sentMs: number, { limit, remaining, resetMs, nowMs }: ReportedWindow): void {
   window.limit = limit;
   window.remaining = Math.min(window.remaining, remaining);
   const latestMs = nowMs + resetMs;
@@ -165,12 +165,12 @@ function patientPartOf(share: number): number {
 export function lastNumber({ limit }: Pick<RateWindow, 'limit'>, every: number): number {
   return (
     limit -
-    Math.min(limit * mostSpareShare, Math.max(Math.min(1, limit / 20), limit * spareShare, every ** 2 / (8 * limit)))
+    Math.min(limit * maxSpareShare, Math.max(Math.min(1, limit / 20), limit * spareShare, every ** 2 / (8 * limit)))
   );
 }
 
 const spareShare = 0.02;
-const mostSpareShare = 0.1;
+const maxSpareShare = 0.1;
 
 /** Other workers spend too: each takes one of `every` turns of the timetable, and none beyond the window's last. `endMs` includes slack. */
 export function decideByTurn(

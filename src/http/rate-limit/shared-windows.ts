@@ -2,7 +2,7 @@ import type { EndpointClass } from '../../contract/endpoints';
 import type { RateHeaders } from './headers';
 
 /** A window as the responses of one class report it. */
-interface Told {
+interface Reported {
   readonly limit: number;
   readonly endsAtMs: number;
   /** The lowest value reported. */
@@ -12,7 +12,7 @@ interface Told {
 /** Windows known for each class when a request was sent; the service counted all of that before the request. */
 export interface Before {
   readonly atMs: number;
-  readonly told: ReadonlyMap<EndpointClass, { readonly window: Told; readonly remaining: number }>;
+  readonly reported: ReadonlyMap<EndpointClass, { readonly window: Reported; readonly remaining: number }>;
 }
 
 interface Finding {
@@ -31,7 +31,7 @@ const promptMs = 1_000;
  * proved separate stay so, even if their windows begin together again.
  */
 export class SharedWindows {
-  readonly #told = new Map<EndpointClass, Told>();
+  readonly #windows = new Map<EndpointClass, Reported>();
   readonly #relations = new Map<string, 'shared' | 'apart' | 'contradicted'>();
 
   areSeparate(one: EndpointClass, other: EndpointClass): boolean {
@@ -41,8 +41,10 @@ export class SharedWindows {
 
   /** Must be called when a request is sent. */
   before(nowMs: number): Before {
-    const told = [...this.#told].map(([name, window]) => [name, { window, remaining: window.remaining }] as const);
-    return { atMs: nowMs, told: new Map(told) };
+    const reported = [...this.#windows].map(
+      ([name, window]) => [name, { window, remaining: window.remaining }] as const,
+    );
+    return { atMs: nowMs, reported: new Map(reported) };
   }
 
   /** Findings of the response about this class and the others. */
@@ -55,14 +57,14 @@ export class SharedWindows {
     const seconds = retryAfterSeconds ?? resetSeconds;
     if (limit === undefined || remaining === undefined || seconds === undefined) return [];
     if (nowMs - before.atMs > promptMs) return [];
-    const window: Told = { limit, remaining, endsAtMs: nowMs + seconds * 1_000 };
+    const window: Reported = { limit, remaining, endsAtMs: nowMs + seconds * 1_000 };
     /** Whether the response reports no less than what was known of that window. */
-    const contradicts = (theirs: Told, other: EndpointClass): boolean => {
-      const known = before.told.get(other);
+    const contradicts = (theirs: Reported, other: EndpointClass): boolean => {
+      const known = before.reported.get(other);
       return !throttled && known?.window === theirs && remaining >= known.remaining;
     };
     // A window that may be over for the service says nothing.
-    const others = [...this.#told].filter(([other, { endsAtMs }]) => other !== name && nowMs + vagueMs <= endsAtMs);
+    const others = [...this.#windows].filter(([other, { endsAtMs }]) => other !== name && nowMs + vagueMs <= endsAtMs);
     const findings = others.map(([other, theirs]) => {
       const pair = pairOf(name, other);
       if (this.#relations.get(pair) !== 'contradicted') {
@@ -71,14 +73,15 @@ export class SharedWindows {
       }
       return { other, isShared: this.#relations.get(pair) === 'shared' };
     });
-    const own = this.#told.get(name);
-    if (!own || nowMs >= own.endsAtMs || !isSame(own, window) || contradicts(own, name)) this.#told.set(name, window);
+    const own = this.#windows.get(name);
+    if (!own || nowMs >= own.endsAtMs || !isSame(own, window) || contradicts(own, name))
+      this.#windows.set(name, window);
     else own.remaining = Math.min(own.remaining, remaining);
     return findings;
   }
 }
 
-function isSame(one: Told, other: Told): boolean {
+function isSame(one: Reported, other: Reported): boolean {
   return one.limit === other.limit && Math.abs(one.endsAtMs - other.endsAtMs) <= vagueMs;
 }
 

@@ -1,4 +1,12 @@
-import { dueNumber, lastNumber, promptMs, spentByOthers, type RateWindow, type Sent, type Told } from './rate-window';
+import {
+  dueNumber,
+  lastNumber,
+  promptMs,
+  spentByOthers,
+  type RateWindow,
+  type Sent,
+  type ReportedWindow,
+} from './rate-window';
 
 /** The first request of a window that many workers share: its number, and when it is due. */
 interface FirstTurn {
@@ -42,7 +50,7 @@ export class Turns {
     const own = Math.max(1, window.own);
     // Half of the workers that start with it have yet to show up.
     const seen = (2 * (spentByOthers(window) + own)) / own - 1;
-    if (this.isAlone) this.#every = Math.max(1, Math.min(mostAtFirst, limit / 4, seen));
+    if (this.isAlone) this.#every = Math.max(1, Math.min(maxAtFirst, limit / 4, seen));
     this.#sharedFor = sharedWindows;
   }
 
@@ -66,7 +74,7 @@ export class Turns {
   }
 
   /** Compares the number that a request got with its turn. */
-  answered(sent: Sent, window: RateWindow, { limit, remaining, resetMs, nowMs }: Told): void {
+  answered(sent: Sent, window: RateWindow, { limit, remaining, resetMs, nowMs }: ReportedWindow): void {
     const { ordinal = window.own, turn, isPatient, atMs } = sent;
     this.#refusedInARow = 0;
     const number = limit - remaining;
@@ -91,7 +99,7 @@ export class Turns {
    */
   refused(): void {
     this.#refusedInARow += 1;
-    if (!this.isAlone && this.#refusedInARow <= mostTaught) this.#learn(this.#every);
+    if (!this.isAlone && this.#refusedInARow <= maxTaught) this.#learn(this.#every);
   }
 
   /**
@@ -131,7 +139,7 @@ function clamp(value: number, most: number): number {
 /** Number of windows for which other workers are expected after they were last seen. */
 const sharedWindows = 5;
 /** A worker that joins late sees what the others have spent, but not how many they are. */
-export const mostAtFirst = 20;
+export const maxAtFirst = 20;
 /** Neighbours in the timetable may swap places. */
 const tolerance = 1;
 const gain = 0.5;
@@ -141,4 +149,4 @@ const meetingGain = 0.2;
 const many = 10;
 const manyShare = 0.45;
 /** Further refusals in a row teach nothing. */
-const mostTaught = 3;
+const maxTaught = 3;

@@ -19,10 +19,10 @@ export interface HttpsFilesOptions {
   resolve?: Resolve | undefined;
 }
 
-const mostRedirects = 5;
+const maxRedirects = 5;
 const defaultMaxBytes = 5 * 1024 ** 3;
 /** Minimum rate beyond `stallMs`: a server that drips must not hold a worker's slot for a day. */
-const leastBytesPerMs = 1;
+const minBytesPerMs = 1;
 /** Extensions that a server may rightly serve as a web page. */
 const pages = new Set(['', 'htm', 'html', 'xhtml', 'shtml', 'php', 'asp', 'aspx', 'jsp']);
 
@@ -81,7 +81,7 @@ export function createHttpsFiles({
           passed += chunk.length;
           if (passed > (seen?.size ?? maxBytes)) break;
           waitedMs += performance.now() - askedMs;
-          if (waitedMs > stallMs + passed / leastBytesPerMs) {
+          if (waitedMs > stallMs + passed / minBytesPerMs) {
             throw refused(
               url,
               'STORAGE_FAILED',
@@ -152,7 +152,7 @@ async function get(
   const sent = { ...headers, 'accept-encoding': 'identity', 'user-agent': 'temporal-file-conversion' };
   try {
     let url = first;
-    for (let redirects = 0; redirects <= mostRedirects; redirects += 1) {
+    for (let redirects = 0; redirects <= maxRedirects; redirects += 1) {
       guard.assertReadable(url);
       await guard.assertPublic(url);
       const answer = await request(url, { dispatcher, headers: sent, ...(signal && { signal }) });
@@ -168,7 +168,7 @@ async function get(
     if (error instanceof PrivateAddressError) throw refused(first, 'UNSUPPORTED_URI', error.message);
     throw connectionFailure(first, error);
   }
-  throw refused(first, 'SOURCE_UNREADABLE', `it leads through more than ${mostRedirects} redirects.`);
+  throw refused(first, 'SOURCE_UNREADABLE', `it leads through more than ${maxRedirects} redirects.`);
 }
 
 function versionOf({ headers }: Dispatcher.ResponseData): Pick<Seen, 'etag' | 'lastModified'> {
@@ -181,8 +181,8 @@ function versionOf({ headers }: Dispatcher.ResponseData): Pick<Seen, 'etag' | 'l
 
 function sizeOf(url: URL, { statusCode, headers }: Dispatcher.ResponseData): number {
   const range = String(headers['content-range'] ?? '');
-  const told = statusCode === 206 ? /\/(\d+)$/.exec(range)?.[1] : headers['content-length'];
-  if (typeof told === 'string' && headers['content-encoding'] === undefined) return Number(told);
+  const total = statusCode === 206 ? /\/(\d+)$/.exec(range)?.[1] : headers['content-length'];
+  if (typeof total === 'string' && headers['content-encoding'] === undefined) return Number(total);
   const why = 'the server does not tell how many bytes it has. Download it, and convert the file.';
   throw refused(url, 'SOURCE_UNREADABLE', why);
 }

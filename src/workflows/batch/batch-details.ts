@@ -1,12 +1,12 @@
 import type { BatchState, ConversionBatchResult } from '../../batch/model/state';
 import { batchJobsPath } from '../../job/temporal-ui';
-import { shellWord, shownTime, tellUnmoved } from '../../messages/wording';
+import { shellWord, shownTime, unmovedMessage } from '../../messages/wording';
 
 /** The batch's result and its report list all warnings. */
-const warningsTold = 10;
+const maxShownWarnings = 10;
 
 /** Failures of the final steps, which do not fail the batch. */
-export type EndTold = Pick<ConversionBatchResult, 'reportFailure' | 'unmoved'>;
+export type EndDetails = Pick<ConversionBatchResult, 'reportFailure' | 'unmoved'>;
 
 /** Details of a batch for the Temporal UI, in Markdown. `isListed`: the namespace has the search attributes. */
 export function describeBatch(
@@ -16,7 +16,7 @@ export function describeBatch(
     isListed,
     reportFailure,
     unmoved,
-  }: { workflowId: string; namespace: string; isListed: boolean } & EndTold,
+  }: { workflowId: string; namespace: string; isListed: boolean } & EndDetails,
   state: BatchState,
 ): string {
   const { status, items, window } = state;
@@ -44,9 +44,9 @@ export function describeBatch(
     state.planned?.unsettled
       ? `${state.planned.unsettled} files that may still be being written are left to the next run`
       : '',
-    ...(state.planned?.warnings ?? []).slice(0, warningsTold).map((warning) => `- ${warning}`),
+    ...(state.planned?.warnings ?? []).slice(0, maxShownWarnings).map((warning) => `- ${warning}`),
     state.possiblyChargedTwice === 0 ? '' : `**Possibly charged twice**: ${state.possiblyChargedTwice}`,
-    unmoved ? tellUnmoved(unmoved) : '',
+    unmoved ? unmovedMessage(unmoved) : '',
     reportFailure === undefined
       ? ''
       : `**No report**: ${reportFailure} When that is fixed: \`fileconv batch report ${shellWord(workflowId)}\``,

@@ -14,7 +14,7 @@ import { endedOf } from '../../batch/model/progress';
 import { Spending, type CarriedSpending } from '../../batch/model/spending';
 
 /** With fewer items a percentage means nothing: the first item alone gives 0 or 100 percent. */
-const fewestForPercent = 20;
+const minForPercent = 20;
 
 /** Counts how the items of a batch ended. Its size does not depend on the number of items. */
 export class BatchTally {
@@ -46,7 +46,7 @@ export class BatchTally {
 
   /** Whether the budget may be used up, including what earlier runs `spent`. Jobs in flight may cost more. */
   isSpent({ maxVcredits = Infinity }: Pick<ConversionBatchInput, 'maxVcredits'>, spent = 0): boolean {
-    return spent + this.spending.most >= maxVcredits;
+    return spent + this.spending.upperBound >= maxVcredits;
   }
 
   carry(): CarriedTally {
@@ -61,7 +61,7 @@ export class BatchTally {
     const { failures, percent } = stopAfter ?? {};
     if (failures !== undefined && failed >= failures) return true;
     const judged = succeeded + failed;
-    return percent !== undefined && judged >= fewestForPercent && failed * 100 >= percent * judged;
+    return percent !== undefined && judged >= minForPercent && failed * 100 >= percent * judged;
   }
 }
 
@@ -78,19 +78,19 @@ export class BatchAttention {
   /** Item numbers. */
   private readonly waiting: Set<number>;
   private reason: Reason | undefined;
-  private toldOf: string | undefined;
+  private announcedCode: string | undefined;
 
   constructor(carried?: CarriedAttention) {
     this.waiting = new Set(carried?.items);
     this.reason = carried?.reason;
-    this.toldOf = carried?.toldOf;
+    this.announcedCode = carried?.announcedCode;
   }
 
   /** Returns a reason once, however many jobs wait for it, and again when it recurs or changes. */
   takeUnannounced(): NeedsAttention | undefined {
     const { needed } = this;
-    if (needed?.code === this.toldOf) return undefined;
-    this.toldOf = needed?.code;
+    if (needed?.code === this.announcedCode) return undefined;
+    this.announcedCode = needed?.code;
     return needed;
   }
 
@@ -123,8 +123,10 @@ export class BatchAttention {
 
   /** State for the next run; its size is bounded by the window. */
   carry(): CarriedAttention | undefined {
-    const { needed, reason, toldOf } = this;
-    return needed && reason && { items: [...this.waiting], reason, ...(toldOf !== undefined && { toldOf }) };
+    const { needed, reason, announcedCode } = this;
+    return (
+      needed && reason && { items: [...this.waiting], reason, ...(announcedCode !== undefined && { announcedCode }) }
+    );
   }
 }
 
@@ -132,7 +134,7 @@ export interface CarriedAttention {
   items: number[];
   reason: Reason;
   /** Code of the reason last announced. */
-  toldOf?: string;
+  announcedCode?: string;
 }
 
 type Reason = Omit<NeedsAttention, 'jobs'>;

@@ -60,7 +60,7 @@ export class BatchWaits<Waiter> {
     this.waiting = undefined;
   }
 
-  private settle(waiter: Waiter | undefined, told: (waiter: Waiter) => void): void {
-    if (waiter !== undefined && this.jobs.delete(waiter)) told(waiter);
+  private settle(waiter: Waiter | undefined, deliver: (waiter: Waiter) => void): void {
+    if (waiter !== undefined && this.jobs.delete(waiter)) deliver(waiter);
   }
 }

@@ -10,13 +10,13 @@ import {
 } from '@temporalio/workflow';
 import { defaultWindow, type ConversionBatchInput, type ItemUploaded, type ItemWaits } from '../../batch/model/types';
 import type { BatchItemResult, BatchState, ConversionBatchResult, ListedBatchStatus } from '../../batch/model/state';
-import type { ManifestPosition, NamesTold } from '../../batch/model/activities';
+import type { ManifestPosition, WorkerSettings } from '../../batch/model/activities';
 import type { EarlierRuns } from '../../job/charge';
 import { defined } from '../../job/defined';
 import { isListed, searchAttributes } from '../../job/search-attributes';
 import { wasReset } from '../job/job-progress';
 import { fileSteps } from './batch-activities';
-import { describeBatch, type EndTold } from './batch-details';
+import { describeBatch, type EndDetails } from './batch-details';
 import { listenTo, type ControlledBatch } from './batch-controls';
 import { ItemsInProgress } from './items-in-progress';
 import { checkBatchInput } from './batch-input';
@@ -50,12 +50,12 @@ interface CarriedBatch extends Planned, Pick<CarriedTally, 'spending'> {
 
 /** If no job ends for this long, continue-as-new stops waiting for more to end. */
 const quietMs = 500;
-const longestDrainMs = 10_000;
+const maxDrainMs = 10_000;
 /**
  * Half of what the server suggests, so that even a worker killed every few seconds gets through a replay. With a wide window the limit
  * is higher: a run must be able to refill every place in the window at least twice.
  */
-const usualHistoryLimit = 2_000;
+const defaultHistoryLimit = 2_000;
 const eventsOfAPlace = 8;
 
 type StopReason = Exclude<ConversionBatchResult['status'], 'completed'>;
@@ -94,7 +94,7 @@ class ConversionBatch implements ControlledBatch {
   private stop: StopReason | undefined;
   private isCancelling: boolean;
   private final: ConversionBatchResult['status'] | undefined;
-  private endTold: EndTold = {};
+  private endDetails: EndDetails = {};
   private isAwake = false;
   /** Number of items that this run has started, plus those that ended in it. */
   private progress = 0;
@@ -151,8 +151,8 @@ class ConversionBatch implements ControlledBatch {
       if (this.isStartingNoMore()) this.inProgress.giveUpWaiting(this.attention.giveUp());
       this.startJobs();
       this.describe();
-      const untold = this.notices.wantsAttention ? this.attention.takeUnannounced() : undefined;
-      if (untold) await this.notices.needsAttention(this.state(), untold);
+      const unannounced = this.notices.announcesAttention ? this.attention.takeUnannounced() : undefined;
+      if (unannounced) await this.notices.needsAttention(this.state(), unannounced);
       if (this.isOver()) return this.finish();
       this.page?.look(this.state());
       if (this.hasRunLongEnough()) await this.startNextRun();
@@ -170,9 +170,9 @@ class ConversionBatch implements ControlledBatch {
   }
 
   /** Known from the plan or an earlier run, except in the first run of a batch with inline items. */
-  private async names(): Promise<NamesTold> {
+  private async names(): Promise<WorkerSettings> {
     const isNew = this.input.items && !this.carried.position;
-    return isNew ? fileSteps['conversion.lookAtNames']({}) : this.carried;
+    return isNew ? fileSteps['conversion.workerSettings']({}) : this.carried;
   }
 
   /** Undefined if the batch can be paused and resumed. */
@@ -290,7 +290,7 @@ class ConversionBatch implements ControlledBatch {
     const { continueAsNewSuggested, historyLength, targetWorkerDeploymentVersionChanged } = workflowInfo();
     // A new run lets old workers drain sooner; its jobs, pinned to the run's version, use the new version too.
     if (continueAsNewSuggested || targetWorkerDeploymentVersionChanged) return true;
-    return historyLength >= (this.input.historyLimit ?? Math.max(usualHistoryLimit, eventsOfAPlace * this.window));
+    return historyLength >= (this.input.historyLimit ?? Math.max(defaultHistoryLimit, eventsOfAPlace * this.window));
   }
 
   private async startNextRun(): Promise<void> {
@@ -327,7 +327,7 @@ class ConversionBatch implements ControlledBatch {
    * during the replay. So short jobs may end first; long ones, which seldom end, are carried over.
    */
   private async untilQuiet(): Promise<void> {
-    for (let waitedMs = 0; waitedMs < longestDrainMs && this.inProgress.count > 0; waitedMs += quietMs) {
+    for (let waitedMs = 0; waitedMs < maxDrainMs && this.inProgress.count > 0; waitedMs += quietMs) {
       const { progress } = this;
       await condition(() => this.inProgress.count === 0, quietMs, { summary: 'before a new run' });
       if (this.progress === progress) return;
@@ -360,7 +360,7 @@ class ConversionBatch implements ControlledBatch {
       ? await this.writeFiles(run.folder, this.ended(status))
       : { ...this.ended(status), ...(!planned && { itemResults: allResults(this.results.pending, items) }) };
     this.final = status;
-    this.endTold = result;
+    this.endDetails = result;
     this.describe();
     return result;
   }
@@ -381,8 +381,8 @@ class ConversionBatch implements ControlledBatch {
   /** Setting the details adds no event, but each upsert does: only statuses that users search for are upserted. */
   private describe(): void {
     const { workflowId, namespace } = workflowInfo();
-    const { isListed, endTold } = this;
-    setCurrentDetails(describeBatch({ workflowId, namespace, isListed, ...endTold }, this.state()));
+    const { isListed, endDetails } = this;
+    setCurrentDetails(describeBatch({ workflowId, namespace, isListed, ...endDetails }, this.state()));
     const listed = this.attention.listed(this.status());
     if (!isListed || listed === 'stopping' || listed === this.listedAs) return;
     this.listedAs = listed;

@@ -31,7 +31,7 @@ export interface CarriedItem {
 }
 
 /**
- * - `starting`: `after` is the last run under the id, which has ended and whose state the job looks up. `isUntold`: that run belonged
+ * - `starting`: `after` is the last run under the id, which has ended and whose state the job looks up. `needsLookup`: that run belonged
  * to a run of this batch that never finished.
  * - `looking`: the id was used before.
  * - `blocked`: a running job writes another source, or with other options, to the destination.
@@ -40,7 +40,7 @@ export interface CarriedItem {
  * - `awaitsUpload`: the job starts when another row has uploaded the same source.
  */
 export type ItemStep =
-  | { kind: 'starting'; after?: string; isUntold?: true }
+  | { kind: 'starting'; after?: string; needsLookup?: true }
   | { kind: 'looking' }
   | { kind: 'blocked' }
   | { kind: 'started' }

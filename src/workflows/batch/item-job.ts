@@ -9,7 +9,7 @@ import { outcomeOfFailure } from '../../job/job-outcome';
 import { defaultPolicies, type OnUnknownOutcome } from '../../job/policies';
 import { wasReset } from '../job/job-progress';
 
-export type LastRun = Pick<Recall, 'runId' | 'isUntold'>;
+export type LastRun = Pick<Recall, 'runId' | 'needsLookup'>;
 
 export function itemJobInput(
   batch: ConversionBatchInput,
@@ -26,7 +26,7 @@ export function itemJobInput(
   const onUnknownOutcome = ruleOf(batch);
   // If the service has lost the task, the job decides by this policy.
   const isFetched = earlier?.taskId !== undefined;
-  const again = wantsAgain(batch);
+  const again = againUnlessReset(batch);
   return defined({
     app,
     source: { uri: source },
@@ -38,7 +38,7 @@ export function itemJobInput(
     replaces,
     mode,
     upload,
-    tellsUpload: row.sourceGroup === undefined ? undefined : true,
+    announcesUpload: row.sourceGroup === undefined ? undefined : true,
     earlier,
     recall: last && { ...last, onUnknownOutcome, ...again },
     policies: { onRefusedAccount: 'park' as const, ...policies, ...(isFetched && { onUnknownOutcome }) },
@@ -46,7 +46,7 @@ export function itemJobInput(
 }
 
 /** A reset does not repeat the wish to convert everything again. */
-export function wantsAgain({ again }: ConversionBatchInput): { again?: true } {
+export function againUnlessReset({ again }: ConversionBatchInput): { again?: true } {
   return again && !wasReset() ? { again } : {};
 }
 

@@ -10,7 +10,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { BatchItem, ConversionBatchInput } from '../../batch/model/types';
-import type { PlacedItem, SeenJob, StandingJob } from '../../batch/model/activities';
+import type { PlacedItem, SeenJob, ExistingJob } from '../../batch/model/activities';
 import { defined } from '../../job/defined';
 import { type ConversionJobInput, type JobOutcome, jobSummary, type SharedUpload } from '../../job/types';
 import { jobIdOf, numberedDestination } from '../../job/job-id';
@@ -46,7 +46,7 @@ export class ItemsInProgress {
     (entry, seen) => this.seen(entry, seen),
     (entry, error) => this.end(entry, { ...unreadable(error), charge: 'maybe' }),
   );
-  /** See `NamesTold`. */
+  /** See `WorkerSettings`. */
   hidesNames: true | undefined;
   private readonly uploads: SourceUploads;
   /** Starts and cancellations that Temporal has not confirmed yet. */
@@ -236,16 +236,16 @@ export class ItemsInProgress {
     try {
       this.end(entry, outcomeOfResult(await child.result()));
     } catch (error) {
-      const told = outcomeOfFailure(error instanceof ChildWorkflowFailure ? error.cause : error);
-      if (told.charge !== undefined) this.end(entry, told);
+      const jobOutcome = outcomeOfFailure(error instanceof ChildWorkflowFailure ? error.cause : error);
+      if (jobOutcome.charge !== undefined) this.end(entry, jobOutcome);
       // The job ended without reporting its charge, so read it from its history.
       else this.advance(entry, { kind: 'awaited' });
     }
   }
 
   /** Undefined when no job was started: the item has ended, or has moved to another step. */
-  private async startJob(entry: ItemInProgress, { after, isUntold }: StartingStep) {
-    const input = await this.jobInput(entry, after === undefined ? undefined : defined({ runId: after, isUntold }));
+  private async startJob(entry: ItemInProgress, { after, needsLookup }: StartingStep) {
+    const input = await this.jobInput(entry, after === undefined ? undefined : defined({ runId: after, needsLookup }));
     if (this.isCancelling && input) this.end(entry, { status: 'cancelled' });
     if (this.isCancelling || !input) return undefined;
     const attributes = storable(startingAttributes(input, { batchId: this.batchId, tags: this.tags }));
@@ -269,7 +269,7 @@ export class ItemsInProgress {
     }
   }
 
-  private seen(entry: ItemInProgress, { runId, outcome, stands }: SeenJob): void {
+  private seen(entry: ItemInProgress, { runId, outcome, existing }: SeenJob): void {
     const { step } = entry;
     if (!this.entries.has(entry.item)) return;
     switch (step.kind) {
@@ -285,9 +285,9 @@ export class ItemsInProgress {
         this.startAfter(entry, runId);
         return;
       case 'looking':
-        if (stands?.isOpen && runId !== undefined) void this.foundOpen(entry, { ...stands, runId });
+        if (existing?.isOpen && runId !== undefined) void this.foundOpen(entry, { ...existing, runId });
         else if (outcome) this.end(entry, outcome);
-        else this.startAfter(entry, runId, this.isUntold(stands));
+        else this.startAfter(entry, runId, this.needsLookup(existing));
         return;
       case 'starting':
       case 'awaitsUpload':
@@ -295,14 +295,14 @@ export class ItemsInProgress {
   }
 
   /** The batch has run before and its ledger lacks this result, so the job belongs to a run that never finished. */
-  private isUntold(stands: StandingJob | undefined): boolean {
-    return this.rows.isRepeated && stands?.isSame === true && stands.startedBy === this.batchId;
+  private needsLookup(existing: ExistingJob | undefined): boolean {
+    return this.rows.isRepeated && existing?.isSame === true && existing.startedBy === this.batchId;
   }
 
   /** The id belongs to a running job, of this batch or of someone else. */
   private async foundOpen(
     entry: ItemInProgress,
-    { runId, isSame, source, startedBy }: StandingJob & { runId: string },
+    { runId, isSame, source, startedBy }: ExistingJob & { runId: string },
   ): Promise<void> {
     if (isSame) {
       if (startedBy !== this.batchId) entry.isOfOthers = true;
@@ -318,7 +318,7 @@ export class ItemsInProgress {
     } else this.end(entry, takenBy(entry.workflowId, source));
   }
 
-  private startAfter(entry: ItemInProgress, after: string | undefined, isUntold = false): void {
+  private startAfter(entry: ItemInProgress, after: string | undefined, needsLookup = false): void {
     delete entry.runId;
     delete entry.isOfOthers;
     if (this.isCancelling) {
@@ -326,7 +326,7 @@ export class ItemsInProgress {
       return;
     }
     this.expectUpload(entry);
-    this.advance(entry, { kind: 'starting', ...defined({ after, isUntold: isUntold || undefined }) });
+    this.advance(entry, { kind: 'starting', ...defined({ after, needsLookup: needsLookup || undefined }) });
   }
 
   private waitFor(entry: ItemInProgress, runId: string, kind: 'blocked' | 'awaited'): void {
@@ -358,12 +358,12 @@ export class ItemsInProgress {
     const isOurs = step.kind !== 'blocked' && step.kind !== 'looking' && runId !== undefined;
     // The price of a fetched task was already reported by the run that submitted it.
     const isPriced = earlier?.vcredits !== undefined && outcome.taskId === earlier.taskId;
-    const isTold = isPriced || entry.isOfOthers;
+    const isCounted = isPriced || entry.isOfOthers;
     const result = {
       item,
       // The row of an item without a job still carries the charge of earlier ones.
       ...(outcome.charge === undefined && earlier && rowOfEarlier(earlier)),
-      ...(isTold ? defined({ ...outcome, vcredits: undefined }) : outcome),
+      ...(isCounted ? defined({ ...outcome, vcredits: undefined }) : outcome),
       ...(entry.isOfOthers && { requests: 0 }),
       ...(isOurs && { workflowId, runId }),
       startedAt,

@@ -5,12 +5,12 @@ import { endedOf, leftMs } from '../../batch/model/progress';
 import { pageSteps } from './batch-activities';
 import { reportInput, unwrap, type ReportPlace } from './run-end';
 
-const usualEveryMs = 30_000;
-const mostWrites = 60;
+const defaultEveryMs = 30_000;
+const maxWrites = 60;
 /** For a slower page, the interval grows in proportion: writing takes at most a hundredth of the time. */
-const usualCostMs = usualEveryMs / 100;
+const defaultCostMs = defaultEveryMs / 100;
 /** The pace can't be measured over less. */
-const leastPaceMs = 2_000;
+const minPaceMs = 2_000;
 /** How long the end of a batch, or continue-as-new, waits for a page in progress. */
 const restMs = 5_000;
 
@@ -22,7 +22,7 @@ export interface CarriedPage {
   /** Start of the last page; before the first page, of the batch. */
   at: number;
   /** What the last page showed; while it is the same, no new page is due. */
-  told: string;
+  shown: string;
   /** How long the last page took; absent before the first. */
   tookMs?: number;
   /** Start of the pace measurement: the last page, or the end of the last pause or park. */
@@ -30,7 +30,7 @@ export interface CarriedPage {
 }
 
 export function noPage(at: number, ended: number): CarriedPage {
-  return { everyMs: usualEveryMs, written: 0, at, told: '', pace: { at, ended } };
+  return { everyMs: defaultEveryMs, written: 0, at, shown: '', pace: { at, ended } };
 }
 
 /**
@@ -57,19 +57,19 @@ export class LivePage {
 
   look(state: BatchState): void {
     const { carried } = this;
-    if (this.isWriting || carried.written >= mostWrites) return;
+    if (this.isWriting || carried.written >= maxWrites) return;
     const now = Date.now();
     const ended = endedOf(state);
     const isHeld = state.status !== 'running' || state.needsAttention !== undefined;
     if (isHeld || this.wasHeld) carried.pace = { at: now, ended };
     this.wasHeld = isHeld;
-    const told = `${state.status} ${state.needsAttention?.code ?? ''} ${ended}`;
-    if (told === carried.told) return;
+    const shown = `${state.status} ${state.needsAttention?.code ?? ''} ${ended}`;
+    if (shown === carried.shown) return;
     const perSecond = this.perSecond(now, ended);
     const dueMs = carried.at + this.intervalMs(state, perSecond) - now;
     if (dueMs <= 0) {
       this.isWriting = true;
-      Object.assign(carried, { written: carried.written + 1, at: now, told, pace: { at: now, ended } });
+      Object.assign(carried, { written: carried.written + 1, at: now, shown: shown, pace: { at: now, ended } });
       void this.write({ ...state, at: now, ...(perSecond !== undefined && { perSecond }) });
     } else if (
       this.isWorthTimer(dueMs, { now, isHeld }) &&
@@ -114,13 +114,13 @@ export class LivePage {
 
   private perSecond(now: number, ended: number): number | undefined {
     const { at, ended: before } = this.carried.pace;
-    return now - at < leastPaceMs ? undefined : ((ended - before) * 1_000) / (now - at);
+    return now - at < minPaceMs ? undefined : ((ended - before) * 1_000) / (now - at);
   }
 
   private intervalMs(state: BatchState, perSecond: number | undefined): number {
     const { everyMs, written, tookMs = 0 } = this.carried;
     const left = leftMs(state, perSecond) ?? 0;
-    return Math.max(everyMs, (everyMs * tookMs) / usualCostMs, (2 * left) / (mostWrites - written));
+    return Math.max(everyMs, (everyMs * tookMs) / defaultCostMs, (2 * left) / (maxWrites - written));
   }
 
   private async write(state: RunningBatch): Promise<void> {

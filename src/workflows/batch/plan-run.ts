@@ -6,8 +6,8 @@ import { defined } from '../../job/defined';
 import { searchAttributes } from '../../job/search-attributes';
 import { planSteps } from './batch-activities';
 import { listenToPlanning } from './batch-controls';
-import { BatchNotices, wishesOf } from './batch-notices';
-import { ruleOf, wantsAgain } from './item-job';
+import { BatchNotices, notifiesOf } from './batch-notices';
+import { ruleOf, againUnlessReset } from './item-job';
 import { unwrap } from './run-end';
 
 /** Empty for inline items. */
@@ -32,14 +32,14 @@ export async function planRun(
       request: { ...defined({ ...input, resubmit: undefined, again: undefined }), plan },
       tags: workflowInfo().typedSearchAttributes.get(searchAttributes.tags),
       onUnknownOutcome: ruleOf(input),
-      ...wantsAgain(input),
+      ...againUnlessReset(input),
     });
     const planned = await planning.run(() => planSteps['conversion.planBatch'](asked));
     return planning.consideredCancelled ? cancelled() : planned;
   } catch (error) {
     if (isCancellation(error)) return cancelled();
     const failure = unwrap(error);
-    await new BatchNotices(input, wishesOf(error)).failed(failure);
+    await new BatchNotices(input, notifiesOf(error)).failed(failure);
     throw failure;
   }
 

@@ -27,7 +27,7 @@ export async function awaitConversion(
   { taskId, callback, fromCallback, isEarlier, notYetMs }: Knowledge,
 ): Promise<Checked> {
   const submittedAt = Date.now() - (notYetMs ?? 0);
-  const excusedBefore = waits.waitedMs + park.spentMs;
+  const heldBefore = waits.waitedMs + park.spentMs;
   const { conversionDeadlineMs, pollAfterMs, firstCheckAfterMs, maxCheckIntervalMs } = policies;
   let isCalled = false;
   if (callback && notYetMs !== 0) {
@@ -51,8 +51,8 @@ export async function awaitConversion(
     isEarlier,
   });
   for (;;) {
-    const excusedMs = waits.waitedMs + park.spentMs - excusedBefore;
-    const lastAt = submittedAt + conversionDeadlineMs + excusedMs;
+    const heldMs = waits.waitedMs + park.spentMs - heldBefore;
+    const lastAt = submittedAt + conversionDeadlineMs + heldMs;
     if (!park.isParked) {
       const until = shownTime(lastAt);
       progress.enter('converting', `Waits for the service to finish the conversion, until ${until} UTC at the latest.`);

@@ -83,11 +83,11 @@ class ConversionJob extends JobParts {
 
   private doneBefore(
     { taskId, source, output, missing, possiblyChargedExtra, ...outcome }: JobOutcome,
-    { isUntold }: Recall,
+    { needsLookup }: Recall,
   ) {
     const { warnings = {}, possiblyChargedTwice = false, charge = 'yes' } = outcome;
     // The run that converted it has already reported the cost.
-    const { vcredits, requests = 0 } = isUntold ? outcome : {};
+    const { vcredits, requests = 0 } = needsLookup ? outcome : {};
     const { progress } = this;
     progress.enter('completed');
     countEnd('skipped');

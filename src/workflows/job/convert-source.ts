@@ -26,7 +26,7 @@ export async function convertSource(job: JobParts, upload: SourceUpload): Promis
     const { failure } = attempt;
     switch (failure.reaction) {
       case 'park':
-        upload.forgive();
+        upload.resetLimit();
         park.enter(failure);
         deadline = park.deadline + policies.submitTimeoutMs;
         break;

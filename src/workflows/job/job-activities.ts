@@ -124,7 +124,7 @@ function asCancellation(error: unknown): unknown {
 }
 
 /** Minimum time for an attempt after a wait that ended at the end of the deadline. */
-const leastLeftMs = 60_000;
+const minLeftMs = 60_000;
 
 /**
  * Waits ordered by the service (section "Limits") that exceed the step's deadline: the job sleeps, and the deadline moves by the same
@@ -135,7 +135,7 @@ export class OrderedWaits {
 
   /** `onWait` receives the end of the wait, in milliseconds since the epoch. */
   constructor(
-    private readonly longestMs: number,
+    private readonly maxMs: number,
     private readonly onWait?: (untilMs: number, message: string) => void,
   ) {}
 
@@ -150,12 +150,12 @@ export class OrderedWaits {
       run(leftMs, isAgain).catch(async (error: unknown) => {
         if (!isAgain && wasNeverTaken(error)) return attempt(leftMs, true);
         const order = readOrder(error);
-        if (!order || this.waitedMs + order.waitMs > this.longestMs) throw asCancellation(error);
+        if (!order || this.waitedMs + order.waitMs > this.maxMs) throw asCancellation(error);
         this.onWait?.(Date.now() + order.waitMs, order.message);
         await sleep(order.waitMs, { summary: 'the service wants a pause' });
         this.waitedMs += order.waitMs;
         const restMs = deadline + this.waitedMs - waitedBefore - Date.now();
-        return attempt(Math.max(restMs, Math.min(deadlineMs, leastLeftMs)), true);
+        return attempt(Math.max(restMs, Math.min(deadlineMs, minLeftMs)), true);
       });
     return attempt(deadlineMs, false);
   }

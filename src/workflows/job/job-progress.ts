@@ -282,6 +282,6 @@ function counter({ name, description }: MetricDefinition) {
 
 /** Ends every part but the last with a full stop. */
 function sentences(parts: readonly (string | false | undefined)[]): string {
-  const said = parts.filter((part) => typeof part === 'string' && part !== '') as string[];
-  return said.map((part, index) => (index < said.length - 1 ? part.replace(/[^.!?]$/, '$&.') : part)).join(' ');
+  const texts = parts.filter((part) => typeof part === 'string' && part !== '') as string[];
+  return texts.map((part, index) => (index < texts.length - 1 ? part.replace(/[^.!?]$/, '$&.') : part)).join(' ');
 }

@@ -41,8 +41,8 @@ export class Park {
   /** Time spent in earlier parks. */
   spentMs = 0;
   /** `appReady` messages received; `heard` counts those from before the current attempt. */
-  private words = 0;
-  private heard = 0;
+  private received = 0;
+  private receivedBefore = 0;
   private readyAt: number | undefined;
 
   constructor(
@@ -52,14 +52,14 @@ export class Park {
 
   /** Call before the first await: the message may come at any time. */
   listen(): void {
-    const hear = (word?: AppReady): ConversionJobState => {
-      this.words += 1;
-      const saidAt: unknown = word?.saidAt;
-      this.readyAt = typeof saidAt === 'number' ? saidAt : Date.now();
+    const receive = (word?: AppReady): ConversionJobState => {
+      this.received += 1;
+      const sentAt: unknown = word?.sentAt;
+      this.readyAt = typeof sentAt === 'number' ? sentAt : Date.now();
       return this.progress.state();
     };
-    setHandler(appReady, (word) => void hear(word));
-    setHandler(appReadyUpdate, hear);
+    setHandler(appReady, (word) => void receive(word));
+    setHandler(appReadyUpdate, receive);
   }
 
   get isParked(): boolean {
@@ -84,28 +84,28 @@ export class Park {
   /** Runs a step once or, while the job is parked, again after each `appReady`. A step that succeeds ends the park. */
   run<T>(step: (parking: Parking) => Promise<T>): Promise<T> {
     if (this.parked) return this.runParked(step);
-    this.heard = this.words;
+    this.receivedBefore = this.received;
     return step(this.parking(false));
   }
 
   private async runParked<T>(step: (parking: Parking) => Promise<T>): Promise<T> {
-    for (let asksAtOnce = this.isTold(); ; asksAtOnce = true) {
-      this.heard = this.words;
+    for (let asksAtOnce = this.isSignalled(); ; asksAtOnce = true) {
+      this.receivedBefore = this.received;
       const scope = new CancellationScope();
       const done = scope.run(() => step(this.parking(asksAtOnce)));
       const settled = done.then(
         () => undefined,
         () => undefined,
       );
-      await Promise.race([settled, condition(() => this.isTold()).catch(() => undefined)]);
+      await Promise.race([settled, condition(() => this.isSignalled()).catch(() => undefined)]);
       // An activity between two attempts is cancelled at once; a submit in flight is completed.
-      if (this.isTold()) scope.cancel();
+      if (this.isSignalled()) scope.cancel();
       try {
         const result = await done;
         this.over();
         return result;
       } catch (error) {
-        const isCutByUs = this.isTold() && !CancellationScope.current().consideredCancelled;
+        const isCutByUs = this.isSignalled() && !CancellationScope.current().consideredCancelled;
         if (!isCancellation(error) || !isCutByUs) throw error;
         this.progress.requests += requestsOfCut(error);
       }
@@ -138,8 +138,8 @@ export class Park {
     if (!isNew) return;
     const next = `When that is fixed, the batch continues by itself; at once: ${command}`;
     // The message of the refusal says more than we can.
-    const told = `${reason === 'room' ? `${problem}. ${advice}` : message} ${next}`;
-    this.tell({ code, message: told, ...(reason !== 'room' && { app }), over: false });
+    const explained = `${reason === 'room' ? `${problem}. ${advice}` : message} ${next}`;
+    this.notifyBatch({ code, message: explained, ...(reason !== 'room' && { app }), over: false });
   }
 
   private parking(asksAtOnce: boolean): Parking {
@@ -158,8 +158,8 @@ export class Park {
   }
 
   /** A method, because control flow analysis would narrow a property and assume that no signal can change it. */
-  private isTold(): boolean {
-    return this.words > this.heard;
+  private isSignalled(): boolean {
+    return this.received > this.receivedBefore;
   }
 
   private over(): void {
@@ -168,7 +168,7 @@ export class Park {
     this.spentMs += Date.now() - since;
     this.parked = undefined;
     this.progress.enter(this.progress.step);
-    this.tell({ code, message: '', over: true });
+    this.notifyBatch({ code, message: '', over: true });
   }
 
   private gaveUp(failure: JobFailure): JobFailure {
@@ -194,7 +194,7 @@ export class Park {
   }
 
   /** Notifies the batch, which then starts no more jobs. Errors are ignored: the batch may have ended. */
-  private tell(wait: Omit<ItemWaits, 'workflowId'>): void {
+  private notifyBatch(wait: Omit<ItemWaits, 'workflowId'>): void {
     const { parent, memo, workflowId } = workflowInfo();
     if (!parent || memo?.[inBatchMemo] !== true) return;
     getExternalWorkflowHandle(parent.workflowId)

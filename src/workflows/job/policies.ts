@@ -57,8 +57,8 @@ function resolvePolicy(
     case 'duration':
       return [`${name}Ms`, chosen === undefined && 'isLearned' in policy ? undefined : readDuration(value, field)];
     case 'count':
-      if (!Number.isInteger(value) || (value as number) < 0 || (value as number) > policy.most)
-        throw invalid(field, `must be a whole number from 0 to ${policy.most}`);
+      if (!Number.isInteger(value) || (value as number) < 0 || (value as number) > policy.max)
+        throw invalid(field, `must be a whole number from 0 to ${policy.max}`);
       return [name, value];
     case 'choice':
       return [name, choice(value, policy.choices, field)];

@@ -26,14 +26,14 @@ export class SourceUpload {
   }
 
   /** Resets the limit: an upload that expires while the job is parked is not the service's fault. */
-  forgive(): void {
+  resetLimit(): void {
     this.left = uploadsAtMost;
   }
 
   /** For a job that turned out to have an earlier task to fetch, which its batch could not know. */
   notNeeded(): void {
-    const { recall, tellsUpload } = this.job.input;
-    if (recall && tellsUpload) tellParent();
+    const { recall, announcesUpload } = this.job.input;
+    if (recall && announcesUpload) notifyBatch();
   }
 
   async run(): Promise<Uploaded | 'skipped'> {
@@ -61,13 +61,13 @@ export class SourceUpload {
     progress.warn(uploaded.warnings);
     progress.source = uploaded.source;
     const { connector, source: content } = uploaded;
-    if (input.tellsUpload && content && connector !== given?.connector) tellParent({ connector, source: content });
+    if (input.announcesUpload && content && connector !== given?.connector) notifyBatch({ connector, source: content });
     return uploaded;
   }
 }
 
 /** Lets rows of the batch that convert the same file start. */
-function tellParent(upload?: SharedUpload): void {
+function notifyBatch(upload?: SharedUpload): void {
   const { parent, workflowId } = workflowInfo();
   if (!parent) return;
   getExternalWorkflowHandle(parent.workflowId)

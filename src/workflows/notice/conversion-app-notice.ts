@@ -16,27 +16,27 @@ const settleMs = 60_000;
  */
 export async function conversionAppNotice(input: AppNotice): Promise<void> {
   const { app, reason, code, message, notifies, since = Date.now() } = input;
-  const heard = { refusals: 0, acceptedAt: undefined as number | undefined };
+  const answers = { refusals: 0, acceptedAt: undefined as number | undefined };
   setHandler(defineSignal(appRefusedSignal), () => {
-    heard.refusals += 1;
-    heard.acceptedAt = undefined;
+    answers.refusals += 1;
+    answers.acceptedAt = undefined;
   });
-  setHandler(defineSignal(appAcceptedSignal), () => void (heard.acceptedAt ??= Date.now()));
-  const tell = (type: NoticeType, what: Partial<NoticeData>) =>
+  setHandler(defineSignal(appAcceptedSignal), () => void (answers.acceptedAt ??= Date.now()));
+  const notify = (type: NoticeType, what: Partial<NoticeData>) =>
     startNotice({ type, data: { app, reason, code, ...what } }, { notifies });
   const continueAsNew = makeContinueAsNewFunc<typeof conversionAppNotice>({
     initialVersioningBehavior: 'AUTO_UPGRADE',
   });
-  if (input.since === undefined) await tell('app.parked', { message });
+  if (input.since === undefined) await notify('app.parked', { message });
   for (;;) {
-    const { refusals } = heard;
-    const isHeard = await condition(() => heard.acceptedAt !== undefined || heard.refusals > refusals, silenceMs);
-    if (!isHeard) return;
-    const { acceptedAt } = heard;
-    if (acceptedAt !== undefined && !(await condition(() => heard.acceptedAt === undefined, settleMs))) {
-      await tell('app.resumed', { parkedMs: acceptedAt - since });
+    const { refusals } = answers;
+    const hasAnswer = await condition(() => answers.acceptedAt !== undefined || answers.refusals > refusals, silenceMs);
+    if (!hasAnswer) return;
+    const { acceptedAt } = answers;
+    if (acceptedAt !== undefined && !(await condition(() => answers.acceptedAt === undefined, settleMs))) {
+      await notify('app.resumed', { parkedMs: acceptedAt - since });
       // A refusal during the notice starts a new park, which needs its own notice.
-      return heard.acceptedAt === undefined ? continueAsNew({ app, reason, code, message, notifies }) : undefined;
+      return answers.acceptedAt === undefined ? continueAsNew({ app, reason, code, message, notifies }) : undefined;
     }
     if (workflowInfo().continueAsNewSuggested) await continueAsNew({ ...input, since });
   }

@@ -1,15 +1,15 @@
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { ParentClosePolicy, startChild, uuid4 } from '@temporalio/workflow';
 import { conversionNoticeType, type NoticeType } from '../../job/names';
-import type { Notice, NoticeWishes } from '../../batch/model/notices';
+import type { Notice, NoticeSettings } from '../../batch/model/notices';
 import type { conversionNotice } from './conversion-notice';
 
-type Told = Pick<Notice, 'type' | 'data' | 'quietMs'> & {
+type NoticeToSend = Pick<Notice, 'type' | 'data' | 'quietMs'> & {
   /** Set to suppress duplicates: a second notice under an id in use is dropped. Default: a unique id. */
   workflowId?: string;
 };
 
-export function isWanted(type: NoticeType, { notifies = [], url }: NoticeWishes): boolean {
+export function isWanted(type: NoticeType, { notifies = [], url }: NoticeSettings): boolean {
   return url !== undefined || notifies.includes(type);
 }
 
@@ -17,16 +17,16 @@ export function isWanted(type: NoticeType, { notifies = [], url }: NoticeWishes)
  * Sends a notice, if anyone wants it, from an abandoned child workflow, which outlives this one. Await it before this workflow ends or
  * continues as new, so that the start is recorded.
  */
-export async function startNotice({ workflowId, ...told }: Told, wishes: NoticeWishes): Promise<void> {
-  if (!isWanted(told.type, wishes)) return;
+export async function startNotice({ workflowId, ...notice }: NoticeToSend, settings: NoticeSettings): Promise<void> {
+  if (!isWanted(notice.type, settings)) return;
   const id = uuid4();
-  const { url } = wishes;
+  const { url } = settings;
   try {
     await startChild<typeof conversionNotice>(conversionNoticeType, {
-      workflowId: workflowId ?? `notice/${told.type}/${id}`,
-      args: [{ id, at: Date.now(), ...told, ...(url !== undefined && { url }) }],
+      workflowId: workflowId ?? `notice/${notice.type}/${id}`,
+      args: [{ id, at: Date.now(), ...notice, ...(url !== undefined && { url }) }],
       parentClosePolicy: ParentClosePolicy.ABANDON,
-      staticSummary: `${told.type} ${told.data.batch ?? told.data.schedule ?? told.data.app}`,
+      staticSummary: `${notice.type} ${notice.data.batch ?? notice.data.schedule ?? notice.data.app}`,
     });
   } catch (error) {
     // The same notice was sent recently.

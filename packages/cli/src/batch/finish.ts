@@ -23,8 +23,8 @@ export async function finishBatch(
   const files = filesOf(context);
   if (result.results === undefined) {
     if (result.status === 'cancelled' && !result.planned && result.items === 0) {
-      const told = `Batch ${name} was cancelled while it looked for files: nothing was converted.`;
-      throw new CommandError('BATCH_FAILED', [`${told} The same batch run again looks anew.`]);
+      const text = `Batch ${name} was cancelled while it looked for files: nothing was converted.`;
+      throw new CommandError('BATCH_FAILED', [`${text} The same batch run again looks anew.`]);
     }
     const why = result.planned
       ? 'nothing was ever to do'

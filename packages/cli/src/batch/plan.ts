@@ -15,7 +15,7 @@ import type { FormatLookup } from '../formats/formats';
 import { formatTable } from '../output/text';
 import { filesOf } from './batch-folder';
 
-export async function tellPlan(
+export async function showPlan(
   context: CommandContext,
   { plan, app, onExisting, ...rules }: DryRun,
   signal: AbortSignal,
@@ -48,8 +48,8 @@ function questions(context: CommandContext, { app, signal }: { app: string; sign
   const ask = <Answer>(question: (lookup: FormatLookup) => Promise<Answer>): Promise<Answer | undefined> => {
     const answer = last.then(async () => {
       if (isSilent) return undefined;
-      const told = async (lookup: FormatLookup) => ({ answer: await question(lookup) });
-      const answered = await withFormats(context, app, told, { signal, mayBeAway: true });
+      const boxed = async (lookup: FormatLookup) => ({ answer: await question(lookup) });
+      const answered = await withFormats(context, app, boxed, { signal, mayBeAway: true });
       isSilent = !answered;
       return answered?.answer;
     });
@@ -64,7 +64,7 @@ function questions(context: CommandContext, { app, signal }: { app: string; sign
 
 const maxShown = 100;
 
-const fates: Record<OnExisting, string> = {
+const consequences: Record<OnExisting, string> = {
   fail: 'these would fail',
   skip: 'these would be skipped',
   overwrite: 'these would be replaced',
@@ -84,7 +84,7 @@ export function costText(estimate: CostEstimate): string {
 }
 
 /** `--dry-run`: prints what would be done. `estimate`: set if prices are known. Exits as the run would, as far as that is known. */
-export function tellDryRun(
+export function showDryRun(
   { output }: CommandContext,
   {
     name,
@@ -122,7 +122,7 @@ export function tellDryRun(
     output.print(`${counted(replaced, 'result')} of earlier runs would be replaced: the sources changed.`);
   if (existing.count > 0) {
     const what = `${counted(existing.count, 'result')} that no run of this batch wrote, there already`;
-    output.print(`${what}: ${fates[onExisting]} (--on-existing).`);
+    output.print(`${what}: ${consequences[onExisting]} (--on-existing).`);
     for (const line of messagesOf(existing, maxShown)) output.print(printable(`  ${line}`));
   }
   const unknown = 'vCredits: not known; the service tells the price of a conversion only with its result.';

@@ -37,7 +37,7 @@ export async function watchBatch(
   const { output } = context;
   const progress = new BatchProgress(output, onPlanned);
   const watched = { stack, batch };
-  const news = tellStalls(context, watched);
+  const news = reportStalls(context, watched);
   const over = new AbortController();
   const showing = showUntil(over.signal, { watched, progress, isLive: output.isLive });
   try {
@@ -65,12 +65,12 @@ export async function watchBatch(
   }
 }
 
-function tellStalls(context: CommandContext, { stack, batch }: Watched): StallNews {
+function reportStalls(context: CommandContext, { stack, batch }: Watched): StallNews {
   let endedBefore = -1;
   const news = new StallNews({
     output: context.output,
     // The progress line already shows these.
-    toldElsewhere: ['person', 'credits'],
+    shownElsewhere: ['person', 'credits'],
     async explain() {
       const { stall, state } = await createStallReader(context, stack).batch(batch.name);
       const ended = state ? endedOf(state) : endedBefore;
@@ -130,8 +130,8 @@ const newsEveryMs = 30_000;
 /** Shows the progress of a batch: a bar on a terminal, else occasional lines. */
 class BatchProgress {
   private readonly samples: { at: number; ended: number }[] = [];
-  private toldAt = Date.now();
-  private toldOf: string | undefined;
+  private shownAt = Date.now();
+  private shownCode: string | undefined;
 
   isPlanned = false;
 
@@ -151,18 +151,18 @@ class BatchProgress {
     const ended = endedOf(state);
     this.samples.push({ at: now, ended });
     while (this.samples.length > 2 && now - (this.samples[0]?.at ?? now) > rateWindowMs) this.samples.shift();
-    const stands = state.status === 'paused' || state.status === 'stopping' ? `${state.status}, ` : '';
-    const text = stands + progressText(state, this.perSecond());
+    const prefix = state.status === 'paused' || state.status === 'stopping' ? `${state.status}, ` : '';
+    const text = prefix + progressText(state, this.perSecond());
     const { code, message } = state.needsAttention ?? {};
     const attention = message === undefined ? [] : [message];
     if (this.output.isLive) {
       this.output.live([`${bar(ended, state.items)} ${text}`, ...attention]);
-    } else if (now - this.toldAt >= newsEveryMs || (code !== undefined && code !== this.toldOf)) {
-      this.toldAt = now;
+    } else if (now - this.shownAt >= newsEveryMs || (code !== undefined && code !== this.shownCode)) {
+      this.shownAt = now;
       if (!this.output.quiet) for (const line of [text, ...attention]) this.output.say(line);
-      else if (code !== this.toldOf) for (const line of attention) this.output.warn(line);
+      else if (code !== this.shownCode) for (const line of attention) this.output.warn(line);
     }
-    this.toldOf = code;
+    this.shownCode = code;
   }
 
   showSilence(): void {

@@ -90,11 +90,11 @@ export function once(text: string, before?: string): string {
   throw new InvalidArgumentError('It is given twice. Run the command once for each.');
 }
 
-export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): (text: string) => number {
-  const range = most === Number.MAX_SAFE_INTEGER ? `, ${least} or more` : ` from ${least} to ${most}`;
+export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): (text: string) => number {
+  const range = max === Number.MAX_SAFE_INTEGER ? `, ${min} or more` : ` from ${min} to ${max}`;
   return (text) => {
     const value = Number(text);
-    if (/^\d{1,15}$/.test(text) && value >= least && value <= most) return value;
+    if (/^\d{1,15}$/.test(text) && value >= min && value <= max) return value;
     throw new InvalidArgumentError(`It must be a whole number${range}.`);
   };
 }

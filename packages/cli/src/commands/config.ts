@@ -60,13 +60,13 @@ function withoutPath(url: unknown): unknown {
 
 export async function configAllow(context: CommandContext): Promise<void> {
   const { output, config } = context;
-  const { doors, folders } = await allow(context);
-  const told = [
-    ...doors.map(({ key, value }) => `${config.file ?? ''} may say ${key} = ${value}.`),
+  const { privileged, folders } = await allow(context);
+  const lines = [
+    ...privileged.map(({ key, value }) => `${config.file ?? ''} may say ${key} = ${value}.`),
     ...folders.map((folder) => `${folder} may be used: jobs in it that have not ended go on.`),
   ];
   output.result(
-    { file: config.file ?? null, allowed: doors, folders },
-    told.join('\n') || 'Nothing here needs to be allowed.',
+    { file: config.file ?? null, allowed: privileged, folders },
+    lines.join('\n') || 'Nothing here needs to be allowed.',
   );
 }

@@ -32,15 +32,15 @@ async function checkKnown(context: CommandContext, asked: readonly string[]): Pr
   if (temporalTarget(context).isNamed) return [];
   const { apps } = (await readLiveStack(context.config.values.state.dir)) ?? {};
   const unknown = apps ? asked.filter((app) => !apps.includes(app)) : [];
-  const cure = 'Start it again: fileconv down, then fileconv up. The jobs then continue by themselves.';
+  const fix = 'Start it again: fileconv down, then fileconv up. The jobs then continue by themselves.';
   return unknown.map((app) =>
-    broken(`app ${app} at the worker`, 'the stack was started before the app was configured; jobs of it wait', cure),
+    broken(`app ${app} at the worker`, 'the stack was started before the app was configured; jobs of it wait', fix),
   );
 }
 
-function describe({ output }: CommandContext, { part, status, says, cure }: PartFinding): string {
+function describe({ output }: CommandContext, { part, status, says, fix }: PartFinding): string {
   const { green, yellow, red, dim } = output.colors;
   const color = { ok: green, warning: yellow, broken: red, skipped: dim }[status];
   const line = `${color(status.padEnd(7))}  ${part}: ${printable(says)}`;
-  return cure === undefined ? line : `${line}\n         ${printable(cure)}`;
+  return fix === undefined ? line : `${line}\n         ${printable(fix)}`;
 }

@@ -54,7 +54,7 @@ async function upDetached(context: CommandContext, { ui }: { ui?: boolean }): Pr
   await makeLogFolder(context);
   const logFile = logOf(stateDir, 'up');
   const log = openForLog(logFile);
-  const saidBefore = statSync(logFile).size;
+  const sizeBefore = statSync(logFile).size;
   const main = path.join(__dirname, '../main.js');
   const options = [
     ...(config.file === undefined || config.isFound ? [] : ['--config', config.file]),
@@ -80,8 +80,8 @@ async function upDetached(context: CommandContext, { ui }: { ui?: boolean }): Pr
     await Promise.race([ended, sleep(lookMs)]);
   }
   if (signal.aborted) throw new CommandError('INTERRUPTED', ['Interrupted while it started.']);
-  const said = readFileSync(logFile).subarray(saidBefore).toString().trim();
-  if (said !== '') throw new CommandError('STACK_FAILED', [said.replace(/^error: /gm, '')]);
+  const added = readFileSync(logFile).subarray(sizeBefore).toString().trim();
+  if (added !== '') throw new CommandError('STACK_FAILED', [added.replace(/^error: /gm, '')]);
   throw await ifDiskIsFull(context, new CommandError('STACK_FAILED', [`It ended at once. See ${logFile}`]));
 }
 
@@ -149,13 +149,13 @@ export async function logs(
     if (shown.length > 0)
       output.print([...(part === undefined ? [`==> ${name} <==`] : []), ...shown].map(printable).join('\n'));
   };
-  const told = written.map((log) => {
+  const tails = written.map((log) => {
     const text = readFileSync(log.file);
     log.read = text.length;
     return { part: log.name, lines: linesOf(text, lines) };
   });
-  if (output.json) output.printJson({ logs: told });
-  else for (const log of told) show(log.part, log.lines);
+  if (output.json) output.printJson({ logs: tails });
+  else for (const log of tails) show(log.part, log.lines);
   const signal = untilAskedToEnd(context);
   const asked = aborted(signal);
   while (follow === true && !signal.aborted) {

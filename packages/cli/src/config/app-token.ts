@@ -41,8 +41,8 @@ export async function readAppToken(
   onWarning: (message: string) => void = () => undefined,
 ): Promise<string> {
   const what = `The token of app "${name}"`;
-  const cure = 'create it with the token inside, readable by you only';
-  const token = (await readSecret(source, { what, cure, env, onWarning })).trim();
+  const fix = 'create it with the token inside, readable by you only';
+  const token = (await readSecret(source, { what, fix, env, onWarning })).trim();
   const refuse = (problem: string) => new ConfigError([`${what}: ${placeOf(source)} ${problem}`]);
   if (token === '') throw refuse('is empty; put the token there');
   // If the token had a line break, fetch would quote it in its error message.
@@ -53,14 +53,14 @@ export async function readAppToken(
 interface SecretReading {
   /** Begins a sentence: `The callback key`. */
   what: string;
-  cure: string;
+  fix: string;
   env: Environment;
   onWarning: (message: string) => void;
 }
 
 /** Warns about a file that others can read. @throws ConfigError */
 export async function readSecret(source: SecretSource, reading: SecretReading): Promise<string> {
-  const { what, cure, env, onWarning } = reading;
+  const { what, fix, env, onWarning } = reading;
   if (source.from === 'environment') {
     const text = env[source.variable];
     if (text === undefined)
@@ -75,7 +75,7 @@ export async function readSecret(source: SecretSource, reading: SecretReading): 
     }
     return text;
   } catch (error) {
-    throw new ConfigError([`${what}: the file ${file} cannot be read: ${whyUnreadable(error)}; ${cure}`], {
+    throw new ConfigError([`${what}: the file ${file} cannot be read: ${whyUnreadable(error)}; ${fix}`], {
       cause: error,
     });
   }

@@ -4,7 +4,7 @@ import { type ConversionPolicies, type OptionPolicy, policies, type PolicyName }
 import { isLoopback } from 'temporal-file-conversion/network';
 import type { z } from 'zod';
 import { tokenProblems, type ConfiguredApp } from './app-token';
-import { doorsOf, type Door } from './doors';
+import { privilegedValues, type PrivilegedValue } from './privileged-values';
 import { ConfigError } from './errors';
 import type { sectionSchemas } from './schema';
 import {
@@ -50,7 +50,7 @@ export interface LoadedConfig {
   /** The file was found in the folder, not named by the user. */
   isFound?: true;
   /** What a found file opens; requires permission. */
-  doors: readonly Door[];
+  privileged: readonly PrivilegedValue[];
 }
 
 /**
@@ -66,7 +66,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<LoadedConf
   const { data, error } = fileSchema.safeParse(draft.values);
   const problems = data
     ? problemsOf(data, { file, origins })
-    : error.issues.flatMap((issue) => told(issue, { file, origins }));
+    : error.issues.flatMap((issue) => describeIssue(issue, { file, origins }));
   const [first, ...others] = problems;
   if (first !== undefined || !data) throw new ConfigError([first ?? 'unusable configuration', ...others]);
 
@@ -81,7 +81,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<LoadedConf
   const ofFile = Object.keys(origins).filter((key) => origins[key]?.source === 'file');
   return {
     values: toConfig(values),
-    doors: isFound ? await doorsOf(values, { folder, keys: ofFile }) : [],
+    privileged: isFound ? await privilegedValues(values, { folder, keys: ofFile }) : [],
     origins,
     warnings,
     ...(file !== undefined && { file }),
@@ -104,7 +104,7 @@ function findFile({ cwd, env, file }: LoadConfigOptions): string | undefined {
 type Places = Pick<Draft, 'origins'> & { file: string | undefined };
 
 /** A line for each problem that the schema found, with the file or variable. */
-function told({ code, path: names, message, ...issue }: z.core.$ZodIssue, places: Places): string[] {
+function describeIssue({ code, path: names, message, ...issue }: z.core.$ZodIssue, places: Places): string[] {
   const at = names.join('.');
   const where = `${places.file ?? 'configuration'}: `;
   if (code === 'invalid_type') return [`${where}${at} must be a table: [${at === 'apps' ? 'apps.NAME' : at}]`];

@@ -292,9 +292,9 @@ function section<Shape extends z.ZodRawShape>(description: string, shape: Shape)
     .describe(description);
 }
 
-function limitSchema({ key, description, default: byDefault, least = 1, most, absent }: Limit) {
-  const whole = key.endsWith('_bytes') ? bytes(least) : integer(least, most ?? Number.MAX_SAFE_INTEGER);
-  const type = most === undefined && key.endsWith('_seconds') ? seconds() : whole;
+function limitSchema({ key, description, default: byDefault, min = 1, max, absent }: Limit) {
+  const whole = key.endsWith('_bytes') ? bytes(min) : integer(min, max ?? Number.MAX_SAFE_INTEGER);
+  const type = max === undefined && key.endsWith('_seconds') ? seconds() : whole;
   return type.prefault(byDefault).meta({ description, ...(absent !== undefined && { absent }) });
 }
 
@@ -304,7 +304,7 @@ function policySchema(policy: Policy): z.ZodType {
     case 'duration':
       return duration().prefault(policy.default).describe(description);
     case 'count':
-      return integer(0, policy.most).prefault(policy.default).describe(description);
+      return integer(0, policy.max).prefault(policy.default).describe(description);
     case 'choice':
       return choice(...policy.choices)
         .prefault(policy.default)
@@ -316,7 +316,7 @@ function policySchema(policy: Policy): z.ZodType {
  * What a value can open up: another machine to call or listen for (`address`), a variable (`secret`), whom this machine trusts
  * (`trust`), or a file elsewhere (`path`). A file that was found, not named, may set such keys only with permission.
  */
-type DoorKind = 'address' | 'secret' | 'trust' | 'path';
+type Privilege = 'address' | 'secret' | 'trust' | 'path';
 
 /** Keys of kind `trust`; the other kinds follow from the end of a key's name. */
 const trusting: readonly string[] = [
@@ -328,7 +328,7 @@ const trusting: readonly string[] = [
   'plain_http',
 ];
 
-export function doorOf(key: string): DoorKind | undefined {
+export function privilegeOf(key: string): Privilege | undefined {
   const name = key.split('.').at(-1) ?? '';
   if (isPath(name)) return 'path';
   if (name.endsWith('_env')) return 'secret';

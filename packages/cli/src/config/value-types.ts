@@ -98,16 +98,16 @@ export function deploymentName() {
   return textLike('a text without dots and colons, not beginning with "__"', '^(?!__)[^.:]+$');
 }
 
-export function integer(least: number, most: number) {
-  const meta: z.GlobalMeta = { type: 'integer', minimum: least, maximum: most, shown: `${least} to ${most}` };
-  return valueOf(`a whole number from ${least} to ${most}`, meta, (value) => {
-    const number = numberOf(value, least, most);
+export function integer(min: number, max: number) {
+  const meta: z.GlobalMeta = { type: 'integer', minimum: min, maximum: max, shown: `${min} to ${max}` };
+  return valueOf(`a whole number from ${min} to ${max}`, meta, (value) => {
+    const number = numberOf(value, min, max);
     return Number.isInteger(number) ? number : undefined;
   });
 }
 
-export function bytes(least: number) {
-  return integer(least, Number.MAX_SAFE_INTEGER).meta({ shown: 'bytes' });
+export function bytes(min: number) {
+  return integer(min, Number.MAX_SAFE_INTEGER).meta({ shown: 'bytes' });
 }
 
 export function seconds() {
@@ -135,8 +135,8 @@ export function choice<const T extends string>(...choices: T[]) {
   const shown = choices.map((each) => `\`"${each}"\``).join(', ');
   const switched = choices.every((each) => each === 'on' || each === 'off') ? [true, false] : [];
   return valueOf(expected, { enum: [...choices, ...switched], shown }, (value) => {
-    const said = typeof value === 'boolean' ? (value ? 'on' : 'off') : textOf(value);
-    return choices.find((each) => each === said);
+    const asText = typeof value === 'boolean' ? (value ? 'on' : 'off') : textOf(value);
+    return choices.find((each) => each === asText);
   });
 }
 
@@ -202,10 +202,10 @@ function textOf(value: unknown): string | undefined {
 }
 
 /** Accepts text too, for variables. */
-function numberOf(value: unknown, least: number, most: number): number | undefined {
+function numberOf(value: unknown, min: number, max: number): number | undefined {
   const text = textOf(value)?.trim() ?? '';
   const number = /^[+-]?\d[\d_]*(\.\d+)?$/.test(text) ? Number(text.replaceAll('_', '')) : value;
-  return typeof number === 'number' && number >= least && number <= most ? number : undefined;
+  return typeof number === 'number' && number >= min && number <= max ? number : undefined;
 }
 
 function seen(value: unknown): string {

@@ -75,7 +75,7 @@ export async function convertOne(
     if (outcome.status !== 'unfinished') {
       return { exitCode: outcome.error ? exitCodes.failed : exitCodes.ok, outcome };
     }
-    tellFate(context, stack, pipedFrom);
+    reportInterrupted(context, stack, pipedFrom);
     return { exitCode: exitCodes.interrupted, outcome };
   } finally {
     await stack.close();
@@ -92,9 +92,9 @@ async function runJob(
   const { app, from, param, onExisting, mode, tag: tags, again, resubmit, signal } = settings;
   const { client, taskQueue } = stack;
   const startedAt = Date.now();
-  let told: { workflowId?: string; joined?: true } = {};
+  let started: { workflowId?: string; joined?: true } = {};
   const outcomeOf = (ended: Omit<FileOutcome, 'file' | 'to' | 'seconds'>): FileOutcome => {
-    return { file, to, ...told, seconds: (Date.now() - startedAt) / 1_000, ...ended };
+    return { file, to, ...started, seconds: (Date.now() - startedAt) / 1_000, ...ended };
   };
   try {
     const request = {
@@ -108,7 +108,7 @@ async function runJob(
     const conversions = new FileConversionClient({ client, taskQueue, app, stores: configuredStores(context) });
     const start = () => conversions.start(request, defined({ tags, again, resubmit }));
     const { workflowId, isAttached } = await stack.untilClosed(start);
-    told = { workflowId, ...(isAttached && { joined: true }) };
+    started = { workflowId, ...(isAttached && { joined: true }) };
     if (isAttached) {
       context.output.say(printable(`${file}: job ${workflowId} converts it already; waiting for that one.`));
     }
@@ -175,7 +175,11 @@ function announce({ output }: CommandContext, outcome: FileOutcome, place: strin
   }
 }
 
-function tellFate({ output }: CommandContext, { outlivesCommand }: StackInUse, pipedFrom: string | undefined): void {
+function reportInterrupted(
+  { output }: CommandContext,
+  { outlivesCommand }: StackInUse,
+  pipedFrom: string | undefined,
+): void {
   const when = outlivesCommand ? 'without this command' : 'with the next `fileconv up` in this folder';
   const where =
     pipedFrom === undefined

@@ -19,7 +19,7 @@ import { broken, brokenBy, ok, reasonOf, skipped, type PartFinding } from './che
 const parts = ['namespace', 'search attributes', 'workers'] as const;
 const encryptionPart = 'encryption';
 const callTimeoutMs = 10_000;
-const leastRetentionDays = 7;
+const minRetentionDays = 7;
 
 export async function checkTemporal(context: CommandContext): Promise<PartFinding[]> {
   const unusable = await unusableKeys(context);
@@ -29,8 +29,8 @@ export async function checkTemporal(context: CommandContext): Promise<PartFindin
     temporal = await openTemporal(context);
   } catch (error) {
     if (!(error instanceof CommandError && error.code === 'TEMPORAL_UNREACHABLE')) throw error;
-    const cure = 'Start it (fileconv up), or correct TEMPORAL_ADDRESS: fileconv config show';
-    return [brokenBy('Temporal', error, cure), ...parts.map((part) => skipped(part, 'needs Temporal'))];
+    const fix = 'Start it (fileconv up), or correct TEMPORAL_ADDRESS: fileconv config show';
+    return [brokenBy('Temporal', error, fix), ...parts.map((part) => skipped(part, 'needs Temporal'))];
   }
   const { client, namespace, address, uiUrl } = temporal;
   try {
@@ -57,31 +57,31 @@ async function checkNamespace({ client, address, namespace }: StackInUse): Promi
   try {
     const { workflowService } = client;
     const days = await readRetentionDays({ workflowService, namespace });
-    if (days === undefined || days >= leastRetentionDays) return ok('namespace', namespace);
+    if (days === undefined || days >= minRetentionDays) return ok('namespace', namespace);
     return {
       part: 'namespace',
       status: 'warning',
       says: `${namespace} forgets closed workflows after ${counted(days, 'day')}, and what they were charged: a job that is asked for again later may be charged again`,
-      cure: `Keep them longer: ${retentionCommand(address, namespace)}`,
+      fix: `Keep them longer: ${retentionCommand(address, namespace)}`,
     };
   } catch (error) {
     const isUnknown = hasStatus(error, 'NOT_FOUND');
     const says = isUnknown ? `Temporal has no namespace ${namespace}` : `${namespace}: ${reasonOf(error)}`;
-    const cure = `Correct TEMPORAL_NAMESPACE, or create it: temporal operator namespace create --namespace ${namespace}`;
-    return broken('namespace', says, cure);
+    const fix = `Correct TEMPORAL_NAMESPACE, or create it: temporal operator namespace create --namespace ${namespace}`;
+    return broken('namespace', says, fix);
   }
 }
 
 async function checkAttributes(client: Client): Promise<PartFinding> {
   const part = 'search attributes';
-  const cure = 'Register them: fileconv namespace init (jobs run without them, and are harder to find)';
+  const fix = 'Register them: fileconv namespace init (jobs run without them, and are harder to find)';
   try {
     const { present, missing } = await findSearchAttributes(client);
     if (missing.length === 0) return ok(part, `all ${present.length} are registered`);
-    return broken(part, `missing: ${missing.join(', ')}`, cure);
+    return broken(part, `missing: ${missing.join(', ')}`, fix);
   } catch (error) {
     if (!(error instanceof SearchAttributeRegistrationError)) throw error;
-    return broken(part, error.message, cure);
+    return broken(part, error.message, fix);
   }
 }
 
@@ -89,8 +89,8 @@ async function checkWorkers(client: Client, taskQueue: string): Promise<PartFind
   const { identities: workers, builds, current } = await readTaskQueue(client, taskQueue);
   const part = 'workers';
   if (workers.length === 0) {
-    const cure = 'Start one: fileconv worker (or fileconv up); another queue is set with FILECONV_WORKER_TASK_QUEUE';
-    return broken(part, `none polls task queue ${taskQueue}; jobs there stand still`, cure);
+    const fix = 'Start one: fileconv worker (or fileconv up); another queue is set with FILECONV_WORKER_TASK_QUEUE';
+    return broken(part, `none polls task queue ${taskQueue}; jobs there stand still`, fix);
   }
   if (!builds.includes(current)) {
     const [wanted = '', ...there] = [current, ...builds].map((build) =>
@@ -133,9 +133,9 @@ async function checkEncryption(context: CommandContext, client: Client): Promise
     }
   } catch (error) {
     if (error instanceof DecryptionError)
-      return [broken(encryptionPart, `the newest job: ${error.problem}`, capitalised(error.cure))];
-    const cure = 'If its program has a data converter of its own, look at its jobs with that program';
-    return [broken(encryptionPart, `the newest job can't be read: ${reasonOf(error)}`, cure)];
+      return [broken(encryptionPart, `the newest job: ${error.problem}`, capitalised(error.fix))];
+    const fix = 'If its program has a data converter of its own, look at its jobs with that program';
+    return [broken(encryptionPart, `the newest job can't be read: ${reasonOf(error)}`, fix)];
   }
   const keys = await readEncryptionKeys(context);
   if (!keys) return [];

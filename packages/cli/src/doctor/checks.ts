@@ -18,21 +18,21 @@ export interface PartFinding {
   part: string;
   status: 'ok' | 'warning' | 'broken' | 'skipped';
   says: string;
-  cure?: string;
+  fix?: string;
 }
 
 export function ok(part: string, says: string): PartFinding {
   return { part, status: 'ok', says };
 }
 
-export function broken(part: string, says: string, cure: string): PartFinding {
-  return { part, status: 'broken', says, cure };
+export function broken(part: string, says: string, fix: string): PartFinding {
+  return { part, status: 'broken', says, fix };
 }
 
 /** A finding from an error whose first sentence is the problem and the rest the cure. */
-export function brokenBy(part: string, error: unknown, otherCure: string): PartFinding {
-  const [, says = reasonOf(error), cure = otherCure] = /^(.+?)\. (.+)$/.exec(reasonOf(error)) ?? [];
-  return broken(part, says, cure);
+export function brokenBy(part: string, error: unknown, otherFix: string): PartFinding {
+  const [, says = reasonOf(error), fix = otherFix] = /^(.+?)\. (.+)$/.exec(reasonOf(error)) ?? [];
+  return broken(part, says, fix);
 }
 
 export function skipped(part: string, says: string): PartFinding {
@@ -82,16 +82,16 @@ function describe(part: string, error: ConversionApiError, where: { app: string;
   const { app, baseUrl } = where;
   if (error.httpStatus === 429) {
     const wait = error.retryAfterSeconds === undefined ? '' : `; it asks to wait ${error.retryAfterSeconds} s`;
-    const cure = 'Jobs wait by themselves. If it stays so: fewer workers, or a higher limit at the service.';
-    return broken(part, `${baseUrl} turns requests away (429)${wait}`, cure);
+    const fix = 'Jobs wait by themselves. If it stays so: fewer workers, or a higher limit at the service.';
+    return broken(part, `${baseUrl} turns requests away (429)${wait}`, fix);
   }
   const isOfAccount = isAboutApp(error) || error.httpStatus === 401 || error.httpStatus === 403;
   const explained = explainServiceFailure(error, where);
   if (explained && !isOfAccount) return brokenBy(part, explained, configShow);
-  const cure = isOfAccount
+  const fix = isOfAccount
     ? `Check the App ID and the token of app ${app}: ${configShow}`
     : `Is ${baseUrl} a conversion service? Check base_url of app ${app} (${configShow}), and the service's own state.`;
-  return broken(part, reasonOf(error), cure);
+  return broken(part, reasonOf(error), fix);
 }
 
 /** Names only the proxy's host, because its URL may hold a password. */
@@ -136,12 +136,12 @@ export async function checkCallbacks(context: CommandContext): Promise<PartFindi
   }
   if (status === 204) return ok(callbacksPart, `${url} takes signed callbacks`);
   if (status === 401) {
-    const cure = 'Give receiver and workers the same key (callbacks.key_env or key_file).';
-    return broken(callbacksPart, `${url} refuses our signature: it has another key`, cure);
+    const fix = 'Give receiver and workers the same key (callbacks.key_env or key_file).';
+    return broken(callbacksPart, `${url} refuses our signature: it has another key`, fix);
   }
   if (status === 503) {
-    const cure = 'Correct TEMPORAL_ADDRESS where the receiver runs, or start Temporal there.';
-    return broken(callbacksPart, `${url} answers 503: its receiver can't reach Temporal`, cure);
+    const fix = 'Correct TEMPORAL_ADDRESS where the receiver runs, or start Temporal there.';
+    return broken(callbacksPart, `${url} answers 503: its receiver can't reach Temporal`, fix);
   }
   return broken(callbacksPart, `${url} answers HTTP ${status}, not as the receiver does`, start);
 }

@@ -191,13 +191,13 @@ async function checkFormat(lookup: FormatLookup, { input, from, to }: WantedForm
   const { extension, file } = input;
   const refusal =
     extension === ''
-      ? `by the extension of its name the service tells a file's format, and there is none. ${cureOf(file)}`
+      ? `by the extension of its name the service tells a file's format, and there is none. ${fixOf(file)}`
       : await lookup.whyNot({ extension, from, to });
   if (refusal) throw new CommandError('FORMAT_UNUSABLE', [`${file} can't be converted: ${refusal}`]);
   return target.extension;
 }
 
-function cureOf(file: string): string {
+function fixOf(file: string): string {
   if (/^https?:/i.test(file)) return 'Download it to a file whose name has one, and convert that.';
   // A bucket without the trailing slash.
   return /^[a-z][a-z0-9+.-]*:\/\/[^/]+$/i.test(file)

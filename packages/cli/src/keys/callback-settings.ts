@@ -76,8 +76,8 @@ async function openReceiverMetrics(address: string | undefined) {
 async function readKeys(context: CommandContext): Promise<CallbackKeys> {
   const { keyEnv: variable, keyFile: file } = context.config.values.callbacks;
   const what = 'The callback key';
-  const cure = 'leave callbacks.key_file out to have one made';
-  const configured = await readConfiguredSecret(context, { what, at: 'callbacks.key', variable, file, cure });
+  const fix = 'leave callbacks.key_file out to have one made';
+  const configured = await readConfiguredSecret(context, { what, at: 'callbacks.key', variable, file, fix });
   const { text, place } = configured ?? (await ownKey(context));
   try {
     return parseCallbackKeys(text);

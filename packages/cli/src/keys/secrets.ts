@@ -31,7 +31,7 @@ export async function openDataConverter(context: CommandContext): Promise<DataCo
 export async function readEncryptionKeys(context: CommandContext): Promise<EncryptionKeys | undefined> {
   const { keyEnv: variable, keyFile: file } = context.config.values.encryption;
   const what = 'The encryption keys';
-  const found = await readConfiguredSecret(context, { what, at: 'encryption.key', variable, file, cure: makeOne });
+  const found = await readConfiguredSecret(context, { what, at: 'encryption.key', variable, file, fix: makeOne });
   try {
     return found && parseEncryptionKeys(found.text);
   } catch (error) {
@@ -75,8 +75,8 @@ export async function openCodecServer(
 async function readToken(context: CommandContext): Promise<string | undefined> {
   const { tokenEnv: variable, tokenFile: file } = context.config.values.codec;
   const what = "The codec server's token";
-  const cure = 'put the token there, readable by you only';
-  const found = await readConfiguredSecret(context, { what, at: 'codec.token', variable, file, cure });
+  const fix = 'put the token there, readable by you only';
+  const found = await readConfiguredSecret(context, { what, at: 'codec.token', variable, file, fix });
   if (!found) return undefined;
   const token = found.text.trim();
   if (token === '') throw new CommandError('INPUT_UNUSABLE', [`${what}: ${found.place} is empty.`]);
@@ -90,7 +90,7 @@ interface ConfiguredSecret {
   at: string;
   variable: string | undefined;
   file: string | undefined;
-  cure: string;
+  fix: string;
 }
 
 type FoundSecret = Promise<{ text: string; place: string } | undefined>;
@@ -113,7 +113,7 @@ export function readConfiguredSecret(context: CommandContext, secret: Configured
 
 async function findSecret(
   { env, output, secrets }: CommandContext,
-  { what, at, variable, file, cure }: ConfiguredSecret,
+  { what, at, variable, file, fix }: ConfiguredSecret,
 ): FoundSecret {
   if (variable !== undefined && file !== undefined) {
     const secret = what.charAt(0).toLowerCase() + what.slice(1);
@@ -123,7 +123,7 @@ async function findSecret(
   if (variable !== undefined) source = { from: 'environment', variable };
   else if (file !== undefined) source = { from: 'file', file };
   else return undefined;
-  const text = await readSecret(source, { what, cure, env, onWarning: (message) => output.warn(message) }).catch(
+  const text = await readSecret(source, { what, fix, env, onWarning: (message) => output.warn(message) }).catch(
     explaining(ConfigError, 'INPUT_UNUSABLE', ({ message }) => `${message}.`),
   );
   secrets.hideWords(text);
@@ -136,7 +136,7 @@ const makeSecret = 'make one: echo "whsec_$(openssl rand -base64 32)", readable 
 export async function notifySettings(context: CommandContext): Promise<NotifySettings> {
   const { url, secretEnv: variable, secretFile: file, events, allowedHosts } = context.config.values.notify;
   const what = 'The secret of notices';
-  const found = await readConfiguredSecret(context, { what, at: 'notify.secret', variable, file, cure: makeSecret });
+  const found = await readConfiguredSecret(context, { what, at: 'notify.secret', variable, file, fix: makeSecret });
   const secret = found?.text.trim();
   if (found && !isNoticeSecret(secret ?? '')) {
     throw new CommandError('INPUT_UNUSABLE', [`${what}: ${found.place} ${noticeSecretProblem}`]);

@@ -41,8 +41,8 @@ const leftOut = ['pid', 'process', 'namespace', 'taskQueue', 'sdkComponent'];
 
 function textLine(json: string): string {
   const { level, time, msg, ...fields } = lineSchema.parse(JSON.parse(json));
-  const told = Object.entries(fields)
+  const pairs = Object.entries(fields)
     .filter(([name]) => !leftOut.includes(name))
     .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
-  return `${[time, level.toUpperCase().padEnd(5), msg, ...told].map(printable).join(' ')}\n`;
+  return `${[time, level.toUpperCase().padEnd(5), msg, ...pairs].map(printable).join(' ')}\n`;
 }

@@ -101,16 +101,16 @@ export async function watchJobs({ client, taskQueue, identity, apps, signal }: W
  */
 export function createTemporalLogger(write: Log): DefaultLogger {
   /** Runs that logged their own failure, in more detail than the SDK will. */
-  const toldRuns = new Set<unknown>();
+  const loggedRuns = new Set<unknown>();
   return new DefaultLogger('TRACE', ({ level, message, timestampNanos, meta = {} }) => {
     const { runId } = meta;
-    if (message === jobFailedMessage) toldRuns.add(runId);
-    const isTold = message === 'Workflow failed' && toldRuns.delete(runId);
+    if (message === jobFailedMessage) loggedRuns.add(runId);
+    const isLogged = message === 'Workflow failed' && loggedRuns.delete(runId);
     write(message, {
       // The event's time, because the SDK delays lines to sort them.
       time: new Date(Number(timestampNanos / 1_000_000n)).toISOString(),
       ...fieldsOf(meta),
-      level: isTold ? 'debug' : (level.toLowerCase() as Lowercase<typeof level>),
+      level: isLogged ? 'debug' : (level.toLowerCase() as Lowercase<typeof level>),
     });
   });
 }

@@ -108,6 +108,6 @@ export function createOutput({ json, quiet = false, verbose = false, stdout, std
 }
 
 /** A pseudo terminal without a size reports 0. */
-function sizeOr(usual: number, told: number | undefined): number {
-  return told === undefined || told === 0 ? usual : told;
+function sizeOr(fallback: number, reported: number | undefined): number {
+  return reported === undefined || reported === 0 ? fallback : reported;
 }

@@ -110,21 +110,21 @@ export function explainServiceFailure(
   error: ConversionApiError,
   { app, baseUrl }: { app: string; baseUrl: string },
 ): CommandError | undefined {
-  const tell = (code: 'SERVICE_UNREACHABLE' | 'SERVICE_UNUSABLE' | 'ACCOUNT_REFUSED', problem: string) =>
+  const failed = (code: 'SERVICE_UNREACHABLE' | 'SERVICE_UNUSABLE' | 'ACCOUNT_REFUSED', problem: string) =>
     new CommandError(code, [problem], { cause: error });
   const { code, message } = error;
   if (code === 'SERVICE_UNREACHABLE') {
-    return tell(
+    return failed(
       'SERVICE_UNREACHABLE',
       `The conversion service of app ${app} can't be reached at ${baseUrl}. Start it (\`fileconv up\` runs the embedded one), or correct the app's base_url (\`fileconv config show\`).`,
     );
   }
   if (code === 'UNREADABLE_RESPONSE' || isPageNotThere(error)) {
     const next = `Is ${baseUrl} a conversion service? Check base_url of app ${app} (\`fileconv config show\`).`;
-    return tell('SERVICE_UNUSABLE', `${message} ${next}`);
+    return failed('SERVICE_UNUSABLE', `${message} ${next}`);
   }
   if (lookUpErrorCode(code)?.class === 'account') {
-    return tell(
+    return failed(
       'ACCOUNT_REFUSED',
       `${message} Check the App ID and the token of app ${app} (\`fileconv config show\`).`,
     );

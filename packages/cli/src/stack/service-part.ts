@@ -101,8 +101,8 @@ function notStarted(
     return new CommandError('INPUT_UNUSABLE', [error.message], { cause: error });
   }
   const refuse = (problem: string) => new CommandError('SERVICE_UNUSABLE', [problem], { cause: error });
-  const unheard = explainListen(error, { section: 'service', host, port, whose: 'the service' });
-  if (unheard instanceof CommandError) return unheard;
+  const notListening = explainListen(error, { section: 'service', host, port, whose: 'the service' });
+  if (notListening instanceof CommandError) return notListening;
   const explained = explainDataFolder(error, { dataDir, stateDir: state.dir });
   if (explained instanceof CommandError) return explained;
   return refuse(`The conversion service can't start: ${error instanceof Error ? error.message : String(error)}`);

@@ -114,7 +114,7 @@ export async function startStack(context: CommandContext, options: StartStackOpt
     await writeStackRecord(stateDir, record);
     opened.add(() => removeStackRecord(stateDir));
     if (options.startedBy === 'up') await rememberStack(context);
-    return { record, failed: failed.told, stop: () => opened.close() };
+    return { record, failed: failed.failure, stop: () => opened.close() };
   } catch (error) {
     await opened.close();
     throw await explainFullDisk(context, error);
@@ -260,7 +260,7 @@ function failureOf(
   { worker, temporal, logs }: { worker: WorkerPart; temporal: TemporalPart; logs: string },
 ) {
   const failing = new EventEmitter<{ failed: [error: unknown] }>();
-  const told = new Promise<never>((_resolve, reject) => {
+  const failure = new Promise<never>((_resolve, reject) => {
     failing.once('failed', (error) => {
       if (error instanceof TemporalServerError) {
         reject(error);
@@ -271,13 +271,13 @@ function failureOf(
       reject(new CommandError('STACK_FAILED', [problem], { cause: error }));
     });
   });
-  told.catch(() => undefined);
+  failure.catch(() => undefined);
   const fail = (error: unknown) => failing.emit('failed', error);
   worker.ended.then(() => fail(undefined), fail);
   temporal.kept.catch(fail);
   process.on('uncaughtException', fail);
   return {
-    told,
+    failure,
     forget() {
       failing.removeAllListeners();
       process.off('uncaughtException', fail);

@@ -98,8 +98,8 @@ export async function startWorker(context: CommandContext, options: WorkerPartOp
     if (metricsAddress !== undefined) {
       const over = new AbortController();
       const { identity } = worker.options;
-      const told = { taskQueue, identity, apps: Object.keys(apps), signal: over.signal };
-      const watched = worker.client && watchJobs({ client: worker.client, ...told });
+      const watching = { taskQueue, identity, apps: Object.keys(apps), signal: over.signal };
+      const watched = worker.client && watchJobs({ client: worker.client, ...watching });
       opened.add(async () => {
         over.abort();
         await watched;
@@ -150,8 +150,8 @@ function nexusOf(names: readonly string[], apps: readonly string[]) {
 /** Extracts the message: the native part quotes the server's whole answer and its causes. */
 function readNative(error: unknown): { code?: string | undefined; reason: string } {
   const { name, message } = error as Error;
-  const [, code, told] = /(?:code: (\w+), )?message: "([^"]*)"/.exec(message) ?? [];
-  return { code, reason: told ?? (name === 'TransportError' ? '' : message) };
+  const [, code, text] = /(?:code: (\w+), )?message: "([^"]*)"/.exec(message) ?? [];
+  return { code, reason: text ?? (name === 'TransportError' ? '' : message) };
 }
 
 function notCreated(error: unknown, target: TemporalTarget): unknown {

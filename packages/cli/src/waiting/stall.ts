@@ -55,20 +55,20 @@ interface StallNewsOptions {
   output: Output;
   /** Undefined: nothing waits, or nothing blocks it. */
   explain: () => Promise<{ who: string; stall: Stall } | undefined>;
-  toldElsewhere?: readonly Stall['reason'][];
+  shownElsewhere?: readonly Stall['reason'][];
 }
 
 /** Says why nothing progresses, once per reason and per failing step, until closed. */
 export class StallNews {
   private movedAt = Date.now();
   private lookedAt = 0;
-  private readonly told: Set<string>;
+  private readonly reported: Set<string>;
   private isAsking = false;
   private isClosed = false;
   private readonly timer = setInterval(() => void this.check(), checkEveryMs);
 
   constructor(private readonly options: StallNewsOptions) {
-    this.told = new Set(options.toldElsewhere);
+    this.reported = new Set(options.shownElsewhere);
   }
 
   moved(): void {
@@ -87,16 +87,16 @@ export class StallNews {
     const found = await this.options.explain().catch(() => undefined);
     this.isAsking = false;
     this.lookedAt = Date.now();
-    if (found && !this.isClosed && this.movedAt <= askedAt) this.tell(found);
+    if (found && !this.isClosed && this.movedAt <= askedAt) this.report(found);
   }
 
-  private tell({ who, stall }: { who: string; stall: Stall }): void {
+  private report({ who, stall }: { who: string; stall: Stall }): void {
     const { reason, waitsFor, because, until } = stall;
     // Retries may go on for days, for example if results can't be written.
     const isFailing = reason === 'conversion' && because !== undefined && until !== undefined;
     const what = isFailing ? waitsFor : reason;
-    if (this.told.has(what)) return;
-    this.told.add(what);
+    if (this.reported.has(what)) return;
+    this.reported.add(what);
     const { output } = this.options;
     const text = stallText(who, stall);
     // A terminal already shows the job's steps.
@@ -121,7 +121,7 @@ export function createStallReader(
 ): StallReader {
   const { dir } = config.values.state;
   let holder: StackHolder | undefined;
-  const toldOf = (waiting: Waiting, since: number | undefined): { stall: Stall } => {
+  const stallOf = (waiting: Waiting, since: number | undefined): { stall: Stall } => {
     const { reason, next } = waiting;
     if (reason !== 'worker' || next) return { stall: { ...waiting, ...defined({ since }) } };
     if (!holder) return { stall: { ...waiting, ...defined({ since }), next: adviceOnWorker(isLocal) } };
@@ -149,12 +149,12 @@ export function createStallReader(
     job: (workflowId) =>
       unlessBroken(async () => {
         const { waiting, since } = await inspectJob(client, workflowId);
-        return waiting ? toldOf(waiting, since) : {};
+        return waiting ? stallOf(waiting, since) : {};
       }),
     batch: (name) =>
       unlessBroken(async () => {
         const { state, waiting, since } = await readBatchWaiting(client, name);
-        return { ...defined({ state }), ...(waiting && toldOf(waiting, since)) };
+        return { ...defined({ state }), ...(waiting && stallOf(waiting, since)) };
       }),
   };
 }

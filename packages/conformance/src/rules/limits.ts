@@ -10,7 +10,7 @@ import { exceedLimit } from './errors';
 /** "Limits": the rate-limit headers, and what happens when the limit is exceeded. */
 
 const wholeNumber = /^\d+$/;
-const longestWindowSeconds = 366 * 24 * 60 * 60;
+const maxWindowSeconds = 366 * 24 * 60 * 60;
 
 /** Answers of every kind: a success of each endpoint, refusals of each status, and a request without a valid token. */
 async function anyReplies(session: Session): Promise<[string, Reply][]> {
@@ -29,7 +29,7 @@ function headerRule(name: string, meaning: string): Checks {
       for (const [kind, reply] of await anyReplies(session)) {
         ensureMatches(reply.header(name), wholeNumber, `${name} of ${kind}`);
         // Seconds since 1970 would be a point in time, not a wait.
-        const isTime = name === 'X-RATELIMIT-RESET' && Number(reply.header(name)) > longestWindowSeconds;
+        const isTime = name === 'X-RATELIMIT-RESET' && Number(reply.header(name)) > maxWindowSeconds;
         ensure(!isTime, `${name} of ${kind} is ${reply.header(name) ?? ''}: no window takes as many seconds`);
       }
     },

@@ -86,11 +86,11 @@ export class ConversionPool {
     try {
       process = this.#take(request.route.engine);
     } catch (error) {
-      return { worn: true, ...brokenBy(error) };
+      return { retired: true, ...brokenBy(error) };
     }
     const ending = await process.convert(request);
     if (this.#isClosed()) return { status: 'interrupted' };
-    if (ending.by === 'answer' && !ending.outcome.worn) this.#release(process);
+    if (ending.by === 'answer' && !ending.outcome.retired) this.#release(process);
     else await this.#end(process);
     return this.#describe(ending, request);
   }
@@ -146,16 +146,16 @@ export class ConversionPool {
 
   #describe(ending: ProcessEnding, { timeoutMs }: EngineRequest): ConversionOutcome {
     if (ending.by === 'answer') return ending.outcome;
-    const failed = (message: string) => ({ worn: true, status: 'failed' as const, message });
-    const broken = (message: string) => ({ worn: true, status: 'broken' as const, message });
+    const failed = (message: string) => ({ retired: true, status: 'failed' as const, message });
+    const broken = (message: string) => ({ retired: true, status: 'broken' as const, message });
     if (ending.by === 'timeout') {
       const message = `The conversion took longer than ${timeoutMs / 1000} s and was ended, the second time while no other ran. Split the file, or make it smaller.`;
       return { ...failed(message), end: 'timedOut' };
     }
     const { maxMemoryBytes, maxWrittenBytes } = this.#options;
-    const { word, said, signal } = ending;
+    const { word, output, signal } = ending;
     if (word?.exceeded === 'disk') return failed(wroteTooMuch(maxWrittenBytes));
-    if (word ?? (signal === 'SIGABRT' && /memory/i.test(said))) {
+    if (word ?? (signal === 'SIGABRT' && /memory/i.test(output))) {
       const had = word ? `it had ${showBytes(word.bytes)}` : 'it got no more';
       return failed(
         `The conversion needs more than the ${showBytes(maxMemoryBytes)} of memory that it may use: ${had} and was ended. Split the file, or make it smaller.`,
@@ -194,7 +194,7 @@ type ProcessEnding =
       by: 'exit';
       signal: NodeJS.Signals | null;
       reason: string;
-      said: string;
+      output: string;
       word?: WatchdogWord | undefined;
     };
 
@@ -205,7 +205,7 @@ function signalOf(code: number | null): NodeJS.Signals | undefined {
 }
 
 /** The lowest file size limit, because programs need room for profiles and caches. A lower `maxWrittenBytes` is enforced after writing. */
-const leastFileBytes = 64 * 1024 * 1024;
+const minFileBytes = 64 * 1024 * 1024;
 
 /** Command prefix with which any program is killed when it writes a file beyond the limit. */
 function limitOfFiles(bytes: number): string[] {
@@ -251,7 +251,7 @@ class ConversionProcess {
     const heapMiB = Math.max(64, Math.floor(maxMemoryBytes / 2 / 1024 / 1024));
     // V8 marks the whole heap whenever pandoc's memory grows; a concurrent marking thread costs a fifth more CPU.
     const node = [process.execPath, `--max-old-space-size=${heapMiB}`, '--no-concurrent-marking'];
-    const limited = [...limitOfFiles(Math.max(maxWrittenBytes, leastFileBytes)), ...node];
+    const limited = [...limitOfFiles(Math.max(maxWrittenBytes, minFileBytes)), ...node];
     const [execPath = '', ...execArgv] = wrap(limited, this.#folder, this.#seenAs);
     const parameters = [maxMemoryBytes, maxWrittenBytes, isSealed ? 1 : process.pid].map(String);
     this.#child = fork(processFile, parameters, {
@@ -267,10 +267,10 @@ class ConversionProcess {
     });
     // A child that could not start for want of file descriptors has no streams.
     const { stderr, stdio } = this.#child as Partial<ChildProcess>;
-    const [said, word] = [endOf(stderr), endOf(stdio?.[watchdogChannel])];
+    const [output, word] = [endOf(stderr), endOf(stdio?.[watchdogChannel])];
     this.#exited = new Promise((resolve) => {
       const end = (reason: string, signal: NodeJS.Signals | null = null): void => {
-        this.#ended ??= { by: 'exit', signal, reason, said: said(), word: wordIn(word()) };
+        this.#ended ??= { by: 'exit', signal, reason, output: output(), word: wordIn(word()) };
         this.#settle?.(this.#ended);
         resolve();
       };
@@ -291,7 +291,7 @@ class ConversionProcess {
         return;
       }
       // Any other message means that a document has taken over its engine.
-      this.#ended = { by: 'exit', signal: null, reason: 'it did not answer as it should', said: '' };
+      this.#ended = { by: 'exit', signal: null, reason: 'it did not answer as it should', output: '' };
       this.#killGroup();
     });
   }
@@ -317,7 +317,7 @@ class ConversionProcess {
       }
       return ending;
     } catch (error) {
-      return { by: 'answer', outcome: { worn: true, ...brokenBy(error) } };
+      return { by: 'answer', outcome: { retired: true, ...brokenBy(error) } };
     } finally {
       await rm(folder, { recursive: true, force: true });
     }

@@ -9,7 +9,7 @@ import {
   conversionRequestSchema,
   type Converted,
   type ConvertedFile,
-  isWornOut,
+  isRetired,
   joinWarnings,
   oneLine,
   ProgramKilled,
@@ -53,9 +53,9 @@ async function convert(request: EngineRequest): Promise<ConversionOutcome> {
     const { request: real, warnings } = await asItIs(request, engine);
     const converted = filled(await (await engine.load())(real));
     const bytes = await writeDurably(request.outputPath, converted);
-    return { worn: isWorn(), status: 'successful', bytes, warnings: { ...warnings, ...converted.warnings } };
+    return { retired: mustRetire(), status: 'successful', bytes, warnings: { ...warnings, ...converted.warnings } };
   } catch (error) {
-    return { worn: isWorn(), ...describeFailure(error) };
+    return { retired: mustRetire(), ...describeFailure(error) };
   }
 }
 
@@ -81,8 +81,8 @@ async function writeDurably(file: string, converted: Converted | ConvertedFile):
 }
 
 /** WebAssembly memory never shrinks, and the next conversion should have at least half of the limit for itself. */
-function isWorn(): boolean {
-  return isWornOut() || process.memoryUsage.rss() > maxMemoryBytes / 2;
+function mustRetire(): boolean {
+  return isRetired() || process.memoryUsage.rss() > maxMemoryBytes / 2;
 }
 
 function describeFailure(error: unknown): { status: 'failed' | 'broken'; message: string; end?: 'killed' } {

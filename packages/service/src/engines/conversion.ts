@@ -72,8 +72,8 @@ export type Warnings = Record<string, string>;
 export function joinWarnings(...all: readonly Warnings[]): Warnings {
   const joined: Warnings = {};
   for (const [name, message] of all.flatMap((each) => Object.entries(each))) {
-    const said = joined[name];
-    joined[name] = said === undefined || said === message ? message : `${said} ${message}`;
+    const earlier = joined[name];
+    joined[name] = earlier === undefined || earlier === message ? message : `${earlier} ${message}`;
   }
   return joined;
 }
@@ -86,7 +86,7 @@ export const triesByEnd = { killed: 5, crashed: 2, timedOut: 2 } as const;
 
 /** The answer of a process. `worn`: the process must not convert again. */
 export const conversionOutcomeSchema = z.intersection(
-  z.object({ worn: z.boolean(), end: z.enum(['killed', 'crashed', 'timedOut']).optional() }),
+  z.object({ retired: z.boolean(), end: z.enum(['killed', 'crashed', 'timedOut']).optional() }),
   z.discriminatedUnion('status', [
     z.object({ status: z.literal('successful'), bytes: z.number(), warnings: z.record(z.string(), z.string()) }),
     /** The input cannot be converted; the message is one line for its owner. */
@@ -156,13 +156,13 @@ export async function loadEngine<Module>(packageName: string, load: () => Promis
   }
 }
 
-let worn = false;
+let retired = false;
 
 /** Bars this process from converting another file, because its state is unknown or because it has been used for long. */
-export function wearOut(): void {
-  worn = true;
+export function retire(): void {
+  retired = true;
 }
 
-export function isWornOut(): boolean {
-  return worn;
+export function isRetired(): boolean {
+  return retired;
 }

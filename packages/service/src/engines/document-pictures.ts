@@ -63,7 +63,7 @@ export function describeLostPictures(lost: ReadonlySet<string>): Warnings {
 /** Lines of a drawing must be visible on paper, too. */
 const density = 144;
 /** typst's assumption for pictures that do not state their size. */
-const usualDensity = 72;
+const defaultDensity = 72;
 
 /** Undefined if it cannot be read as a picture. */
 async function pngOf(data: Buffer): Promise<Uint8Array | undefined> {
@@ -72,7 +72,7 @@ async function pngOf(data: Buffer): Promise<Uint8Array | undefined> {
   try {
     const picture = sharp(data, { density, limitInputPixels: maxPixels }).autoOrient();
     return await picture
-      .withDensity((await picture.metadata()).density ?? usualDensity)
+      .withDensity((await picture.metadata()).density ?? defaultDensity)
       .png()
       .toBuffer();
   } catch {

@@ -25,8 +25,8 @@ export async function convertFilm(request: EngineRequest): Promise<ConvertedFile
   );
   if (ended.code === 0) {
     const made = await readFilm(request, ['-i', result]);
-    const untold = describeUntold(request, { film, plan, made });
-    return { file: result, warnings: { ...describeLosses(request, plan, ended.says), ...untold } };
+    const notKept = describeNotKept(request, { film, plan, made });
+    return { file: result, warnings: { ...describeLosses(request, plan, ended.says), ...notKept } };
   }
   throw new ConversionFailure(
     `FFmpeg could not convert the ${request.inputFormat} file to ${request.outputFormat}: ${reasonIn(ended.says, request)}`,
@@ -47,22 +47,22 @@ async function readFilm(request: EngineRequest, input: readonly string[]): Promi
     ['-hide_banner', '-v', 'warning', ...input, ...shown],
     request,
   );
-  const told = ended.code === 0 ? (JSON.parse(await readFile(list, 'utf8')) as object) : {};
-  return filmSchema.parse({ ...told, isTimeGuessed: ended.says.includes('Estimating duration') });
+  const probed = ended.code === 0 ? (JSON.parse(await readFile(list, 'utf8')) as object) : {};
+  return filmSchema.parse({ ...probed, isTimeGuessed: ended.says.includes('Estimating duration') });
 }
 
 /** FFmpeg silently drops what a container has no place for. */
-function describeUntold(
+function describeNotKept(
   { outputFormat }: EngineRequest,
   { film, plan, made }: { film: Film; plan: TrackPlan; made: Film },
 ): Warnings {
   const warnings: Warnings = {};
   const tags = lostTags(film, made);
   const chapters = film.chapters.length - made.chapters.length;
-  const [told, kept] = [secondsOf(film, plan.kept), secondsOf(made, made.streams)];
-  if (told !== undefined && kept !== undefined && told - kept > Math.max(1, told / 10)) {
+  const [claimed, kept] = [secondsOf(film, plan.kept), secondsOf(made, made.streams)];
+  if (claimed !== undefined && kept !== undefined && claimed - kept > Math.max(1, claimed / 10)) {
     warnings['INPUT_DAMAGED'] =
-      `The file says that it lasts ${Math.round(told)} s, and FFmpeg has found ${Math.round(kept)} s: it is cut off.`;
+      `The file says that it lasts ${Math.round(claimed)} s, and FFmpeg has found ${Math.round(kept)} s: it is cut off.`;
   }
   if (tags.length > 0) {
     warnings['TAGS_LOST'] =

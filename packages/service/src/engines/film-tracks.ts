@@ -133,14 +133,15 @@ export function trackName({ index, codec_type: type, codec_name: codec, tags, di
   return `${kind} ${index + 1} (${details.length > 0 ? details.join(', ') : codec})`;
 }
 
-const told = /^(title|artist|album|album_artist|composer|date|genre|track|comment|description|lyrics|copyright)$/i;
+const descriptive =
+  /^(title|artist|album|album_artist|composer|date|genre|track|comment|description|lyrics|copyright)$/i;
 
 /** Names of the tags of `from` whose values `to` lacks under any name. */
 export function lostTags(from: Film, to: Film): string[] {
   const { tags: ofSound = {} } = from.streams.find(({ codec_type: type }) => type === 'audio') ?? {};
   const kept = new Set([to.format, ...to.streams].flatMap(({ tags }) => Object.values(tags)));
   const all = Object.entries({ ...ofSound, ...from.format.tags });
-  const lost = all.filter(([name, value]) => told.test(name) && !kept.has(value));
+  const lost = all.filter(([name, value]) => descriptive.test(name) && !kept.has(value));
   return [...new Set(lost.map(([name]) => name.toLowerCase()))];
 }
 

@@ -1,4 +1,4 @@
-import { saidByStyle, stylesOf } from './open-styles';
+import { valueOfStyle, stylesOf } from './open-styles';
 import { attributeOf } from './xml';
 
 /** Removes invisible parts of documents: shapes of slides, and texts of OpenDocument. */
@@ -25,7 +25,7 @@ export function withoutHiddenTexts(content: string, more: string): Seen {
   // Automatic styles of headers reuse names, such as P1.
   const styles = stylesOf(`${more.replace(ownStyles, '')}${content}`, ['paragraph', 'text', 'section']);
   const displayOf = (style: string | undefined) =>
-    saidByStyle(styles, style, ({ inside }) => attributeOf(inside, 'text:display'));
+    valueOfStyle(styles, style, ({ inside }) => attributeOf(inside, 'text:display'));
   return withoutHidden(content, openTexts, (start) => {
     return (attributeOf(start, 'text:display') ?? displayOf(attributeOf(start, 'text:style-name'))) === 'none';
   });

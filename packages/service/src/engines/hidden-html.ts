@@ -8,7 +8,7 @@ import { hasWords } from './words';
 const tag =
   /<!--[^]*?(?:-->|$)|<(script|style|title|textarea)\b[^]*?(?:<\/\1\s*>|$)|<(\/?)([a-z][\w:-]*)((?:"[^"]*(?:"|$)|'[^']*(?:'|$)|[^>"'])*)(?:>|$)/gi;
 const empty = /^(?:area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr)$/;
-const shownByNobody = /^(?:template|datalist)$/;
+const neverShown = /^(?:template|datalist)$/;
 /** Elements before which others end without an end tag. */
 const endedBy: Readonly<Record<string, RegExp>> = {
   p: /^(?:address|article|aside|blockquote|div|dl|fieldset|figure|footer|form|h[1-6]|header|hr|main|nav|ol|p|pre|section|table|ul)$/,
@@ -65,7 +65,7 @@ function textOf(html: string): string {
 }
 
 /** Specificity with which rules hide or show what they select, by element, class or identifier. */
-interface Said {
+interface Specificities {
   readonly hides: Map<string, number>;
   readonly shows: Map<string, number>;
 }
@@ -73,26 +73,26 @@ interface Said {
 /** Whether an element is always hidden; elements that are hidden only sometimes, such as in small windows, are not. */
 function hiding(html: string): (name: string, attributes: string) => boolean {
   const { always, sometimes } = pageRules(html);
-  const said = { hides: new Map<string, number>(), shows: new Map<string, number>() };
-  addRules(said, always, true);
-  addRules(said, sometimes.join('\n'), false);
+  const rules = { hides: new Map<string, number>(), shows: new Map<string, number>() };
+  addRules(rules, always, true);
+  addRules(rules, sometimes.join('\n'), false);
   const strongest = (of: Map<string, number>, keys: readonly string[]) =>
     keys.reduce((most, key) => Math.max(most, of.get(key) ?? -1), -1);
   return (name, attributes) => {
     if (name === 'html' || name === 'body') return false;
-    if (shownByNobody.test(name) || (name === 'dialog' && !has(attributes, 'open'))) return true;
+    if (neverShown.test(name) || (name === 'dialog' && !has(attributes, 'open'))) return true;
     const own = displayOf(attribute(attributes, 'style') ?? '');
     const isMarked = has(attributes, 'hidden') && !/^until-found$/i.test(attribute(attributes, 'hidden') ?? '');
     if (own?.isNone === true) return true;
-    if (said.hides.size === 0 || own) return isMarked && !own;
+    if (rules.hides.size === 0 || own) return isMarked && !own;
     const classes = (attribute(attributes, 'class') ?? '').split(/\s+/).map((each) => `.${each}`);
     const names = [...classes, `#${attribute(attributes, 'id') ?? ''}`];
     const keys = [name, ...names, ...names.map((each) => name + each), ...(isMarked ? ['[hidden]'] : [])];
-    return Math.max(strongest(said.hides, keys), isMarked ? 0 : -1) > strongest(said.shows, keys);
+    return Math.max(strongest(rules.hides, keys), isMarked ? 0 : -1) > strongest(rules.shows, keys);
   };
 }
 
-function addRules({ hides, shows }: Said, css: string, isAlways: boolean): void {
+function addRules({ hides, shows }: Specificities, css: string, isAlways: boolean): void {
   for (const [order, rule] of css.split('}').entries()) {
     const [selectors = '', declarations = ''] = rule.split('{').slice(-2);
     const display = displayOf(declarations);

@@ -3,7 +3,7 @@
 const tableTag =
   /<!--[^]*?(?:-->|$)|<(script|style)\b[^]*?(?:<\/\1\s*>|$)|<(\/?)(table|thead|tbody|tfoot|col|tr|td|th)(?=[\s/>])((?:"[^"]*(?:"|$)|'[^']*(?:'|$)|[^>"'])*)(?:>|$)/gi;
 /** HTML limits `colspan` to this. */
-const mostColumns = 1_000;
+const maxColumns = 1_000;
 
 /** Text to be inserted; some is known only at the end of the table. */
 interface Addition {
@@ -82,7 +82,7 @@ function readCell(table: OpenTable, name: string, attributes: string): void {
   if (!table.isRow) startRow(table);
   table.cell = name;
   const span = (of: string) => Number(new RegExp(`\\s${of}\\s*=\\s*["']?(\\d+)`, 'i').exec(attributes)?.[1] ?? 1);
-  const [width, height] = [Math.min(span('colspan') || 1, mostColumns), span('rowspan') || Infinity];
+  const [width, height] = [Math.min(span('colspan') || 1, maxColumns), span('rowspan') || Infinity];
   while ((table.taken[table.column] ?? 0) >= table.row) table.column += 1;
   table.taken.length = Math.max(table.taken.length, table.column + width);
   table.taken.fill(table.row + height - 1, table.column, (table.column += width));

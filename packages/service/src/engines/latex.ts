@@ -167,10 +167,10 @@ export function describeCommands(reports: readonly Report[], beginsInLine: numbe
 }
 
 /** Counts only `\fi`: an opening inside a condition that pandoc has decided does not matter. */
-function describeConditions(told: readonly string[]): Warnings {
-  const ends = told.filter((name) => name === '\\fi').length;
+function describeConditions(ignored: readonly string[]): Warnings {
+  const ends = ignored.filter((name) => name === '\\fi').length;
   if (ends === 0) return {};
-  const names = new Set(told.filter((name) => name !== '\\fi'));
+  const names = new Set(ignored.filter((name) => name !== '\\fi'));
   const which = names.size === 0 ? '' : `: ${fewOf([...names])}`;
   const message = `What ${ends} condition(s) of the LaTeX file choose between is all in the result, because TeX alone can decide them${which}. Remove what does not apply, or convert the PDF that LaTeX makes of it.`;
   return { CONDITIONS_NOT_DECIDED: message };

@@ -97,8 +97,8 @@ function shownOutput(output: Output): Output | undefined {
   const { data, traceback = [], ename = '', evalue = '' } = output;
   if (output.output_type === 'error') {
     const trace = plain(traceback.join('\n'));
-    const said = trace.includes(evalue) ? trace : `${trace}\n${ename}: ${evalue}`;
-    return { output_type: 'stream', name: 'stderr', text: said.trim() };
+    const report = trace.includes(evalue) ? trace : `${trace}\n${ename}: ${evalue}`;
+    return { output_type: 'stream', name: 'stderr', text: report.trim() };
   }
   if (output.text !== undefined) return { ...output, text: plain(output.text) };
   if (!data) return output;

@@ -10,7 +10,7 @@ import {
   type ConvertedFile,
   type EngineRequest,
   type Warnings,
-  wearOut,
+  retire,
 } from './conversion';
 import { readInput, requireArchive } from './input';
 import { hasChanges, officeFileName, readableOffice } from './office-input';
@@ -55,7 +55,7 @@ export async function convertOffice(request: EngineRequest): Promise<Converted |
   await rename(request.inputPath, source.file);
   await putRight(source, format);
   files += 1;
-  if (files >= filesPerProfile) wearOut();
+  if (files >= filesPerProfile) retire();
   const started = Date.now();
   const { ended, result } = await runOffice(request, source, targetOf(request));
   if (ended.signal !== null || !existsSync(result)) throw failureOf({ ...request, inputPath: source.file }, ended);
@@ -71,7 +71,7 @@ export async function convertOffice(request: EngineRequest): Promise<Converted |
 }
 
 function failureOf(request: EngineRequest, ended: { signal: string | null; says: string }): ConversionFailure {
-  if (ended.signal !== null) wearOut();
+  if (ended.signal !== null) retire();
   const reason = ended.signal ?? lastLine(ended.says, request).replace(/^Error: /, '');
   return new ConversionFailure(
     `LibreOffice could not convert the ${request.inputFormat} file to ${request.outputFormat}; it may be damaged, or need a password (${reason}).`,
@@ -90,11 +90,11 @@ async function describeResult(
   result: OfficeFile & { isSlow: boolean },
 ): Promise<Warnings> {
   // Even a slow RTF is copied, but only to accept the tracked changes in it.
-  const told = result.isSlow && source.format !== 'rtf' ? source : await newerOf(request, source, result.format);
-  const readable = { ...request, route: { ...request.route, reader: told.format } };
-  const isCopy = told !== source;
-  if (isCopy && (await putRight(told, result.format))) await runOffice(request, told, targetOf(request));
-  const opened = await readFile(told.file);
+  const examined = result.isSlow && source.format !== 'rtf' ? source : await newerOf(request, source, result.format);
+  const readable = { ...request, route: { ...request.route, reader: examined.format } };
+  const isCopy = examined !== source;
+  if (isCopy && (await putRight(examined, result.format))) await runOffice(request, examined, targetOf(request));
+  const opened = await readFile(examined.file);
   const data = await readFile(result.file);
   const kept = result.isSlow ? result : await newerOf(request, result);
   const copy = kept === result ? data : await readFile(kept.file);

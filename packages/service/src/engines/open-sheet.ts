@@ -1,5 +1,5 @@
 import { editParts, textOfPart, withEntries } from './archive';
-import { saidByStyle, stylesOf } from './open-styles';
+import { valueOfStyle, stylesOf } from './open-styles';
 import { attributeOf } from './xml';
 
 /**
@@ -59,7 +59,7 @@ const namespaces = ['style', 'number']
 /** Wide enough for a date with a time, or a price. */
 const wideColumn = `<style:style style:name="shown-column" style:family="table-column"${namespaces}><style:table-column-properties style:column-width="4.5cm"/></style:style>`;
 
-const mostColumns = 16_384;
+const maxColumns = 16_384;
 
 /** Widens the columns that hold dates with times, or prices, in any sheet. */
 function columnsFor(content: string): string {
@@ -67,7 +67,7 @@ function columnsFor(content: string): string {
   for (const row of content.split('<table:table-row')) {
     let column = 0;
     for (const [, attributes = ''] of row.matchAll(/<table:(?:covered-)?table-cell(?=[\s/>])([^<>]*)/g)) {
-      if (column < mostColumns && wideValue.test(attributes)) wide.add(column);
+      if (column < maxColumns && wideValue.test(attributes)) wide.add(column);
       column += Number(attributeOf(attributes, 'table:number-columns-repeated') ?? 1);
     }
   }
@@ -88,7 +88,7 @@ export function withFormatsOfValues(archive: Buffer): Buffer {
   if (/\stable:default-cell-style-name="(?!Default")/.test(content)) return archive;
   const styles = stylesOf(textOfPart(archive, 'styles.xml') + content, ['table-cell']);
   const hasFormat = (name = 'Default') =>
-    saidByStyle(styles, name, ({ attributes }) => attributeOf(attributes, 'style:data-style-name')) !== undefined;
+    valueOfStyle(styles, name, ({ attributes }) => attributeOf(attributes, 'style:data-style-name')) !== undefined;
   const added = new Map<string, string>();
   const cells = content.replace(valueCell, (whole, attributes: string, type: string) => {
     const base = attributeOf(attributes, 'table:style-name');

@@ -20,7 +20,7 @@ export function stylesOf(xml: string, families: readonly string[]): OpenStyles {
 }
 
 /** The value that a style sets, or else the nearest of its base styles that sets it. */
-export function saidByStyle<T>(
+export function valueOfStyle<T>(
   styles: OpenStyles,
   name: string | undefined,
   says: (style: OpenStyle) => T | undefined,
@@ -28,8 +28,8 @@ export function saidByStyle<T>(
   let style = styles.get(name ?? '');
   // A style may be based on itself.
   for (let depth = 0; style && depth < 20; depth += 1) {
-    const said = says(style);
-    if (said !== undefined) return said;
+    const value = says(style);
+    if (value !== undefined) return value;
     style = styles.get(attributeOf(style.attributes, 'style:parent-style-name') ?? '');
   }
   return undefined;

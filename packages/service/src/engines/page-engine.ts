@@ -19,7 +19,7 @@ import { endOfProgram, environmentOf, homeOf, pathOf, programs, workFolderOf } f
 
 /** Prints a page with Chromium, through its DevTools protocol over a pipe. The page has no address, no scripts and no network. */
 
-const usualMargin = 10;
+const defaultMargin = 10;
 
 /** Addresses of what a page shows besides its text, and of the pictures of its styles. */
 const shownFiles =
@@ -70,7 +70,7 @@ const unscrolled = `<style>@media print {
   [${mark}] { height: auto !important; max-height: none !important; overflow: visible !important }
 }</style>`;
 const pixelsPerInch = 96;
-const leastScale = 0.4;
+const minScale = 0.4;
 
 const ofElement = 1;
 const snapshotSchema = z.object({
@@ -130,7 +130,7 @@ async function unroll(browser: ReturnType<typeof startBrowser>, layout: ReturnTy
   }
   await markNodes(browser, [...scrolling]);
   const { cssContentSize } = await browser.ask('Page.getLayoutMetrics', {}, metricsSchema);
-  const scale = Math.min(1, Math.max(leastScale, width / cssContentSize.width));
+  const scale = Math.min(1, Math.max(minScale, width / cssContentSize.width));
   return { shown: texts.join('\n'), scale };
 }
 
@@ -144,7 +144,7 @@ async function markNodes(browser: ReturnType<typeof startBrowser>, backendNodeId
 
 function layoutOf({ page_size, margin, pages }: Parameters) {
   const [paperWidth, paperHeight] = papers[page_size ?? 'a4'];
-  const inches = (margin ?? usualMargin) / millimetresPerInch;
+  const inches = (margin ?? defaultMargin) / millimetresPerInch;
   const margins = { marginTop: inches, marginBottom: inches, marginLeft: inches, marginRight: inches };
   return {
     ...{ paperWidth, paperHeight, ...margins, printBackground: true, preferCSSPageSize: page_size === undefined },

@@ -10,7 +10,7 @@ import {
   oneLine,
   failureReason,
   type Warnings,
-  wearOut,
+  retire,
 } from './conversion';
 import { entriesOf, textOfPart, withEntries } from './archive';
 import { describeHidden, describeUnread, describeUnset } from './completeness';
@@ -241,7 +241,7 @@ export async function runPandoc({
   const files = { [inputName]: new Blob([typeof read === 'string' ? read : new Uint8Array(read)]) };
   if (filter !== undefined) files[filterName] = new Blob([filter]);
   const result = await pandoc.convert(allOptions, null, files).catch((error: unknown) => {
-    wearOut();
+    retire();
     throw new ConversionFailure(
       `The document is too large or too deeply nested for the engine (${failureReason(error)}).`,
     );

@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import type * as Pandoc from 'pandoc-wasm';
 
 const packagesHeap = '-H64m\0';
-const usualHeap = '-A4m\0';
+const defaultHeap = '-A4m\0';
 
 let pandoc: Promise<typeof Pandoc> | undefined;
 
@@ -44,7 +44,7 @@ function withUsualHeap(exports: WebAssembly.Exports): WebAssembly.Exports {
       const [start] = new Uint32Array(buffer, argv, 1);
       for (const address of new Uint32Array(buffer, start, count)) {
         const argument = Buffer.from(buffer, address, packagesHeap.length);
-        if (argument.toString() === packagesHeap) argument.write(usualHeap);
+        if (argument.toString() === packagesHeap) argument.write(defaultHeap);
       }
       exports.hs_init_with_rtsopts(argc, argv);
     },

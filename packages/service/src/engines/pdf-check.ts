@@ -74,7 +74,7 @@ interface PageRead {
 
 function describePlaces(pages: readonly PageRead[]): Warnings {
   const warnings: Warnings = {};
-  const tell = (name: string, of: (page: PageRead) => number, says: string) => {
+  const warn = (name: string, of: (page: PageRead) => number, says: string) => {
     const numbers = pages.flatMap((page, index) => (of(page) > 0 ? [index + 1] : []));
     if (numbers.length === 0) return;
     const shown = numbers.slice(0, 5).join(', ') + (numbers.length > 5 ? ' and others' : '');
@@ -82,8 +82,8 @@ function describePlaces(pages: readonly PageRead[]): Warnings {
     warnings[name] =
       `${pieces} piece(s) of text ${says}, on page ${shown}. Split wide tables and long lines, or choose a larger page_size.`;
   };
-  tell('TEXT_OUTSIDE_PAGE', ({ outside }) => outside, 'leave the page');
-  tell('TEXT_OVERLAPS', ({ overlapping }) => overlapping, 'are printed over other text');
+  warn('TEXT_OUTSIDE_PAGE', ({ outside }) => outside, 'leave the page');
+  warn('TEXT_OVERLAPS', ({ overlapping }) => overlapping, 'are printed over other text');
   return warnings;
 }
 

@@ -56,8 +56,8 @@ export function preparePdfDocument(json: string, options: Pick<Preparation, 'med
   // The abstract joins the text: beside the title it would be cut off at the end of the page.
   const all = [...abstractOf(meta), ...listOf(document['blocks'])];
   const blocks = [...title, ...layTables(prepare(all, preparation), options.page)];
-  const said = pandocText(meta['lang']);
-  const [lang = 'en', ...subtags] = language.test(said) ? said.toLowerCase().split('-') : [];
+  const declared = pandocText(meta['lang']);
+  const [lang = 'en', ...subtags] = language.test(declared) ? declared.toLowerCase().split('-') : [];
   const properties = {
     title: textsIn(meta['title']).join(' '),
     authors: textsIn(meta['author']),

@@ -95,11 +95,11 @@ function describeLayout({ route: { reader }, inputFormat, parameters }: EngineRe
   return { LAYOUT_NOT_KEPT: message };
 }
 
-const usualMarginInches = 1.25;
+const defaultMarginInches = 1.25;
 
 function pageOf({ page_size: size = 'a4', margin }: Parameters): Page {
   const [width, height] = papers[size];
-  const inches = margin === undefined ? usualMarginInches : margin / millimetresPerInch;
+  const inches = margin === undefined ? defaultMarginInches : margin / millimetresPerInch;
   return { width: width * pointsPerInch, height: height * pointsPerInch, margin: inches * pointsPerInch };
 }
 

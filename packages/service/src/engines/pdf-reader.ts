@@ -56,8 +56,8 @@ export function textOfPage(page: PDFiumPage, isSeen: (text: number, letter: numb
     const code = pdfium._FPDFText_GetUnicode(text, letter);
     // At the end of a line, which PDFium leaves out.
     if (pdfium._FPDFText_IsHyphen(text, letter)) return '-\n';
-    const said = code > 0x10ffff ? unknownLetter : String.fromCodePoint(code);
-    return noLetter.test(said) ? unknownLetter : said;
+    const character = code > 0x10ffff ? unknownLetter : String.fromCodePoint(code);
+    return noLetter.test(character) ? unknownLetter : character;
   });
   pdfium._FPDFText_ClosePage(text);
   return letters.join('').replace(/\r\n?/g, '\n').trim();

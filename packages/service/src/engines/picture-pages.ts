@@ -11,7 +11,7 @@ import {
 import { paperOf, typeset } from './typesetter';
 
 /** Dots per inch of a picture that does not state them. */
-const usualDensity = 96;
+const defaultDensity = 96;
 
 /** A PDF with a page for each picture of a file, as large as the picture or of the requested size. */
 export async function picturesToPdf(
@@ -46,13 +46,13 @@ export async function picturesToPdf(
 function picturePage(
   name: string,
   { width, height }: { width: number; height: number },
-  { density = usualDensity, parameters }: { density?: number | undefined; parameters: Parameters },
+  { density = defaultDensity, parameters }: { density?: number | undefined; parameters: Parameters },
 ): string {
   const margin = ((parameters.margin ?? 0) / millimetresPerInch) * pointsPerInch;
   if (parameters.page_size !== undefined) {
     const paper = paperOf(parameters.page_size);
     return `#page(paper: "${paper}", flipped: ${width > height}, margin: ${margin}pt)[#align(center + horizon, image("${name}", width: 100%, height: 100%, fit: "contain"))]`;
   }
-  const points = (pixels: number) => (pixels / Math.max(density, usualDensity / 2)) * pointsPerInch + 2 * margin;
+  const points = (pixels: number) => (pixels / Math.max(density, defaultDensity / 2)) * pointsPerInch + 2 * margin;
   return `#page(width: ${points(width)}pt, height: ${points(height)}pt, margin: ${margin}pt)[#image("${name}", width: 100%, height: 100%)]`;
 }

@@ -51,9 +51,9 @@ export function withUnicodeLetters(rtf: string): string {
   const fonts = new Map<number, string>();
   /** Symbol fonts, whose letters show other signs. */
   const signFonts = new Map<number, string>();
-  const signFont = () => signFonts.get(group.font === -1 ? usualFont : group.font);
+  const signFont = () => signFonts.get(group.font === -1 ? defaultFont : group.font);
   let document = usual;
-  let usualFont = 0;
+  let defaultFont = 0;
   let group: Group = { font: -1, skipped: 1, isFontTable: false };
   const outer: Group[] = [];
   /** Fallback characters of the last `\u` that are still to be dropped. */
@@ -61,7 +61,7 @@ export function withUnicodeLetters(rtf: string): string {
   const control = (name: string, value: number): void => {
     toSkip = 0;
     if (name === 'ansicpg') document = encodingOf(ofDocuments[value] ?? `windows-${value}`);
-    else if (name === 'deff') usualFont = value;
+    else if (name === 'deff') defaultFont = value;
     else if (name === 'fonttbl') group.isFontTable = true;
     else if (name === 'f') group.font = value;
     else if (name === 'plain') group.font = -1;
@@ -99,7 +99,7 @@ export function withUnicodeLetters(rtf: string): string {
       return skip(text.startsWith('\\') ? [text] : text.replace(/^\n+/, '').split(''));
     }
     const left = skip(text.match(/.{4}/g) ?? []);
-    const encoding = fonts.get(group.font === -1 ? usualFont : group.font) ?? document;
+    const encoding = fonts.get(group.font === -1 ? defaultFont : group.font) ?? document;
     if (signFont() === undefined && encoding === usual) return left;
     const bytes = Uint8Array.from(left.matchAll(/[\da-f]{2}/gi), ([hex]) => Number.parseInt(hex, 16));
     if (signFont() === undefined) return asText(new TextDecoder(encoding).decode(bytes));

@@ -1,4 +1,4 @@
-import { saidByStyle, stylesOf } from './open-styles';
+import { valueOfStyle, stylesOf } from './open-styles';
 import { attributeOf, decodeXml } from './xml';
 
 /** Symbol fonts, with the Unicode characters that they show from the blank on; a blank if there is none. */
@@ -37,7 +37,7 @@ export function withOpenSigns(content: string, more: string): string {
   );
   const styles = stylesOf(xml, ['paragraph', 'text']);
   const fontOf = (style: string | undefined) =>
-    saidByStyle(styles, style, ({ inside }) => {
+    valueOfStyle(styles, style, ({ inside }) => {
       return families.get(attributeOf(inside, 'style:font-name')) ?? attributeOf(inside, 'fo:font-family');
     });
   const fonts: (string | undefined)[] = [];

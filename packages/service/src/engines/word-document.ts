@@ -251,7 +251,7 @@ function valueOfField(data: string): string {
 }
 
 const tableTag = /<(\/?)(\w+:)(tbl|tblGrid|gridCol|tr|tc|gridSpan|gridBefore)(?=[\s/>])([^<>]*?)(\/?)>/g;
-const usualWidth = '1000';
+const defaultWidth = '1000';
 
 function editsOfTables(xml: string): Edit[] {
   const edits: Edit[] = [];
@@ -294,7 +294,7 @@ function editsOfTable(table: OpenTable | undefined, prefix: string): Edit[] {
   const edits: Edit[] = [];
   if (!isWhole || lacking > 0) {
     const all = Array.from({ length: Math.max(columns, widths.length) }, (_, column) => widths[column] ?? '');
-    const specs = all.map((width) => `<${prefix}gridCol ${prefix}w="${Number(width) > 0 ? width : usualWidth}"/>`);
+    const specs = all.map((width) => `<${prefix}gridCol ${prefix}w="${Number(width) > 0 ? width : defaultWidth}"/>`);
     const place = grid ?? { start: firstRow, end: firstRow };
     edits.push({ ...place, text: `<${prefix}tblGrid>${specs.join('')}</${prefix}tblGrid>` });
   }

@@ -40,7 +40,7 @@ function addTo(counts: Map<string, number>, each: string): void {
 }
 
 /** More words are not searched in parts, which is slow. */
-const mostTakenApart = 300;
+const maxTakenApart = 300;
 
 /** The words that a text has more often than the pages; in capitals, without accents. */
 export function lostWords(text: string, ...pages: readonly string[]): string[] {
@@ -63,7 +63,7 @@ export function lostWords(text: string, ...pages: readonly string[]): string[] {
   const longestFirst = [...lost].sort((one, other) => other.each.length - one.each.length);
   for (const word of longestFirst) word.times -= takeWhole(run, isTaken, word);
   const left = leftOf(spare, isTaken, spareOf);
-  const apart = longestFirst.filter(({ times }) => times > 0).slice(0, mostTakenApart);
+  const apart = longestFirst.filter(({ times }) => times > 0).slice(0, maxTakenApart);
   for (const word of apart) while (word.times > 0 && takeApart(left, word.each)) word.times -= 1;
   return lost.flatMap(({ each, times }) => Array.from({ length: times }, () => names.get(each) ?? each));
 }
@@ -103,10 +103,10 @@ function leftOf(spare: readonly string[], isTaken: Uint8Array, spareOf: (each: s
 }
 
 /** Narrow cells break words into more parts, but each part costs time. */
-const mostParts = 5;
+const maxParts = 5;
 
 /** Whether the remaining pieces can be a word that was split at the end of lines or pages; if so, they are used up. */
-function takeApart(left: Map<string, number>, whole: string, parts = mostParts): boolean {
+function takeApart(left: Map<string, number>, whole: string, parts = maxParts): boolean {
   if (whole === '' || parts === 0) return whole === '';
   for (let length = whole.length; length > 0; length -= 1) {
     const start = whole.slice(0, length);

@@ -48,7 +48,7 @@ export function describeUnreadable(error: Error, headersTimeoutMs: number): Task
 }
 
 /** Far below any real connection, and far above what an attacker sends who only holds connections open. */
-const leastBytes = 64 * 1024;
+const minBytes = 64 * 1024;
 
 /**
  * Gives up on a body that neither ends nor brings another 64 KiB within the timeout: `refuse` may answer, then the connection is cut. A
@@ -58,13 +58,13 @@ export function watchBody({ raw }: FastifyRequest, bodyTimeoutMs: number, refuse
   const { socket } = raw;
   let received = socket.bytesRead;
   const timer = setInterval(() => {
-    if (!raw.complete && socket.bytesRead - received >= leastBytes) {
+    if (!raw.complete && socket.bytesRead - received >= minBytes) {
       received = socket.bytesRead;
       return;
     }
     clearInterval(timer);
     if (raw.complete) return;
-    const message = `The body of the request came too slowly: it must end, or bring another ${leastBytes / 1024} KiB, every ${bodyTimeoutMs / 1000} s.`;
+    const message = `The body of the request came too slowly: it must end, or bring another ${minBytes / 1024} KiB, every ${bodyTimeoutMs / 1000} s.`;
     refuse(new TaskError('INVALID_FIELD', { message }));
     setTimeout(() => raw.destroy(), answerGraceMs);
   }, bodyTimeoutMs);

@@ -12,9 +12,9 @@ export interface Limit {
   /** In the unit of the key, as are the bounds. */
   readonly default: number;
   /** Default 1. */
-  readonly least?: number;
+  readonly min?: number;
   /** Default: no bound; seconds may then have a fraction. */
-  readonly most?: number;
+  readonly max?: number;
   /** Describes a default that differs between machines. */
   readonly absent?: string;
 }
@@ -35,13 +35,13 @@ export const serviceLimits = {
     description: 'conversions at a time',
     default: Math.min(256, availableParallelism()),
     absent: 'one a core',
-    most: 256,
+    max: 256,
   },
   maxConversionMemoryBytes: {
     key: 'max_conversion_memory_bytes',
     description: 'memory of one conversion with its engine; documents need at least 512 MiB',
     default: 2 * GiB,
-    least: 128 * MiB,
+    min: 128 * MiB,
   },
   maxWrittenBytes: {
     key: 'max_written_bytes',
@@ -54,13 +54,13 @@ export const serviceLimits = {
     default: 256 * MiB,
   },
   maxDataBytes: { key: 'max_data_bytes', description: 'size of a form without its file', default: MiB },
-  maxFormFields: { key: 'max_form_fields', description: 'fields of a form', default: 20, most: 1_000 },
+  maxFormFields: { key: 'max_form_fields', description: 'fields of a form', default: 20, max: 1_000 },
   maxDataDepth: {
     key: 'max_data_depth',
     description: 'nesting of the JSON in the field `data`',
     default: 32,
-    least: 3,
-    most: 1_000,
+    min: 3,
+    max: 1_000,
   },
   headersTimeoutMs: { key: 'headers_timeout_seconds', description: 'time for the headers of a request', default: 20 },
   bodyTimeoutMs: {
@@ -78,7 +78,7 @@ export const serviceLimits = {
     key: 'min_free_bytes',
     description: 'space that uploads and outputs leave free on the disk',
     default: 256 * MiB,
-    least: 0,
+    min: 0,
   },
   cleanupIntervalMs: {
     key: 'cleanup_interval_seconds',
@@ -89,7 +89,7 @@ export const serviceLimits = {
     key: 'task_retention_days',
     description: 'how long a completed task can be queried',
     default: 30,
-    most: 36_500,
+    max: 36_500,
   },
 } as const satisfies Readonly<Record<string, Limit>>;
 
@@ -101,7 +101,7 @@ export const callbackLimits = {
     key: 'callback_max_attempts',
     description: 'attempts to deliver a callback, in all',
     default: 15,
-    most: 1_000,
+    max: 1_000,
   },
   firstRetryMs: {
     key: 'callback_first_retry_seconds',
@@ -113,7 +113,7 @@ export const callbackLimits = {
     key: 'callback_deadline_seconds',
     description: 'from the end of the task to the last attempt',
     default: 86_400,
-    most: 30 * 86_400,
+    max: 30 * 86_400,
   },
 } as const satisfies Readonly<Record<string, Limit>>;
 
@@ -125,7 +125,7 @@ export type CallbackLimits = { [Name in keyof typeof callbackLimits]: number };
 export type LimitKey =
   (typeof serviceLimits)[keyof ServiceLimits]['key'] | (typeof callbackLimits)[keyof CallbackLimits]['key'];
 
-const longestTimer = 2 ** 31 - 1;
+const maxTimerMs = 2 ** 31 - 1;
 
 /** The limits with their defaults. @throws Error for the first invalid one. */
 export function checkLimits<Name extends string>(
@@ -137,11 +137,11 @@ export function checkLimits<Name extends string>(
     const unit = unitOf(key);
     const { [name]: value = usual * unit } = options;
     // Programs may set times shorter than any that a person would write down.
-    const least = unit === 1 ? (bounds.least ?? 1) : 1;
-    const mostByDefault = key.endsWith('_seconds') ? longestTimer : Number.MAX_SAFE_INTEGER;
-    const most = bounds.most === undefined ? mostByDefault : bounds.most * unit;
-    if (Number.isSafeInteger(value) && value >= least && value <= most) return value;
-    const bound = value > most ? `at most ${most}` : `at least ${least}`;
+    const min = unit === 1 ? (bounds.min ?? 1) : 1;
+    const maxByDefault = key.endsWith('_seconds') ? maxTimerMs : Number.MAX_SAFE_INTEGER;
+    const max = bounds.max === undefined ? maxByDefault : bounds.max * unit;
+    if (Number.isSafeInteger(value) && value >= min && value <= max) return value;
+    const bound = value > max ? `at most ${max}` : `at least ${min}`;
     throw new Error(`${prefix}${name} must be a whole number of ${bound}, not ${value}.`);
   });
 }

@@ -22,8 +22,8 @@ export function changeWindow(context: CommandContext, name: string, window: numb
 }
 
 export function cancelBatch(context: CommandContext, name: string, { finish }: { finish?: boolean }): Promise<void> {
-  const fate = finish ? 'those in flight end' : 'those in flight are cancelled';
-  const message = `Batch ${name} starts no more jobs, and ${fate}. The same batch run again continues with the rest.`;
+  const consequence = finish ? 'those in flight end' : 'those in flight are cancelled';
+  const message = `Batch ${name} starts no more jobs, and ${consequence}. The same batch run again continues with the rest.`;
   return control(context, { name, message }, (batch) => batch.cancel({ inFlight: finish ? 'finish' : 'cancel' }));
 }
 

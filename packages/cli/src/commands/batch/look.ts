@@ -16,7 +16,7 @@ import {
   SweepSchedules,
 } from 'temporal-file-conversion/client';
 import type { BatchState, ConversionBatchResult } from 'temporal-file-conversion/job';
-import { formatCount, printable, tellUnmoved } from 'temporal-file-conversion/messages';
+import { formatCount, printable, unmovedMessage } from 'temporal-file-conversion/messages';
 import { shownPath } from 'temporal-file-conversion/storage';
 import { filesOf } from '../../batch/batch-folder';
 import { checkName } from '../../batch/settings';
@@ -47,7 +47,7 @@ export async function batchStatus(context: CommandContext, name: string): Promis
       stall && !needsAttention && printable(`  ${stallText('It', stall)}`),
       sweepFailure && printable(failedSweep(name, sweepFailure)),
       retrying && printable(retryingSweep(name, retrying)),
-      'unmoved' in state && printable(`  ${tellUnmoved(state.unmoved)}`),
+      'unmoved' in state && printable(`  ${unmovedMessage(state.unmoved)}`),
       'reportFailure' in state && printable(`  There is no report: ${state.reportFailure}`),
     ];
     output.result(

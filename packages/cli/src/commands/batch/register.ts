@@ -26,7 +26,7 @@ const exitCodeHelp =
 const windowSize = wholeNumber(1, maxWindow);
 
 export function addBatch(program: Command, runner: Runner): void {
-  const act = createAct((options, run) => runner(options, (context) => tellingApart(context, () => run(context))));
+  const act = createAct((options, run) => runner(options, (context) => withOwnExitCode(context, () => run(context))));
   const batch = group(program, 'batch', 'convert many files as one batch, which survives crashes').addHelpText(
     'after',
     exitCodeHelp,
@@ -113,7 +113,7 @@ export function addBatch(program: Command, runner: Runner): void {
 }
 
 /** Exits with 3 if the command could not do its work, because in these commands 1 means that files failed. */
-async function tellingApart(context: CommandContext, run: () => Promise<ExitCode>): Promise<ExitCode> {
+async function withOwnExitCode(context: CommandContext, run: () => Promise<ExitCode>): Promise<ExitCode> {
   try {
     return await run();
   } catch (error) {

@@ -24,7 +24,7 @@ import {
 } from 'temporal-file-conversion/job';
 import { counted, printable, shellWord } from 'temporal-file-conversion/messages';
 import { batchFolder, filesOf } from '../../batch/batch-folder';
-import { costText, tellDryRun, tellPlan } from '../../batch/plan';
+import { costText, showDryRun, showPlan } from '../../batch/plan';
 import { checkName, settleBatch, type RunFlags } from '../../batch/settings';
 import { requireProgram, runOnEnd } from '../../batch/on-end';
 import { watchBatch } from '../../batch/watch';
@@ -38,7 +38,7 @@ import { useStack } from '../../stack/use-stack';
 import type * as Finish from '../../batch/finish';
 import { requireBatch } from './look';
 
-interface Undertaking {
+interface BatchToRun {
   name: string;
   input: ConversionBatchInput;
   tags: readonly string[] | undefined;
@@ -57,15 +57,15 @@ export async function batchRun(
   const input = toInput(context, { app, plan, flags });
   await requireProgram(context, flags.onEnd);
   if (flags.dryRun !== true) {
-    return undertake(context, { name, input, tags: flags.tag, onEnd: flags.onEnd, signal });
+    return runBatch(context, { name, input, tags: flags.tag, onEnd: flags.onEnd, signal });
   }
   const { onExisting, policies, again = false } = input;
   const onUnknownOutcome = flags.resubmit === true ? 'resubmit' : policies?.onUnknownOutcome;
-  const planned = await tellPlan(context, { plan, app, onExisting, onUnknownOutcome, again }, signal);
+  const planned = await showPlan(context, { plan, app, onExisting, onUnknownOutcome, again }, signal);
   const { formats } = planned;
   const estimate = await estimateVcredits(filesOf(context), { app, batchFolder: plan.folder, formats });
   const { maxVcredits } = input;
-  return tellDryRun(context, { name, plan: planned, estimate, onExisting: onExisting ?? 'fail', maxVcredits });
+  return showDryRun(context, { name, plan: planned, estimate, onExisting: onExisting ?? 'fail', maxVcredits });
 }
 
 export async function batchRetry(
@@ -97,7 +97,7 @@ export async function batchRetry(
     // This command watches the batch, so the rules for unattended batches don't apply.
     isScheduled: undefined,
   });
-  return undertake(context, { name, input, tags, onEnd, signal: untilAskedToEnd(context) });
+  return runBatch(context, { name, input, tags, onEnd, signal: untilAskedToEnd(context) });
 }
 
 /** The request of a batch's last run, from the file beside its runs or from Temporal. */
@@ -130,10 +130,7 @@ export async function batchWatch(
   }
 }
 
-async function undertake(
-  context: CommandContext,
-  { name, input, tags, onEnd, signal }: Undertaking,
-): Promise<ExitCode> {
+async function runBatch(context: CommandContext, { name, input, tags, onEnd, signal }: BatchToRun): Promise<ExitCode> {
   const { output } = context;
   // The batch stores its files in the state folder.
   await makeStateFolders(context);
@@ -186,7 +183,7 @@ async function watchToEnd(context: CommandContext, watched: WatchedBatch): Promi
   const { name: batch, onEnd } = watched;
   // Loaded now, because the command only waits.
   const finish = import('../../batch/finish.js');
-  const onPlanned = (planned: PlannedRows) => tellPlanned(context, batch, planned);
+  const onPlanned = (planned: PlannedRows) => showPlanned(context, batch, planned);
   const result = await watchBatch(context, {
     ...watched,
     batch: clientOf(watched.stack).getBatch(batch),
@@ -199,12 +196,12 @@ async function watchToEnd(context: CommandContext, watched: WatchedBatch): Promi
     throw error;
   });
   if (!result) return detached(context, watched.stack, batch);
-  const exitCode = await tellEnd(context, watched, { result, finish: await finish });
+  const exitCode = await reportEnd(context, watched, { result, finish: await finish });
   if (onEnd !== undefined) await runOnEnd(context, onEnd, { batch, status: result.status, ...endOfBatch(result) });
   return exitCode;
 }
 
-async function tellEnd(
+async function reportEnd(
   context: CommandContext,
   watched: WatchedBatch,
   { result, finish }: { result: ConversionBatchResult; finish: typeof Finish },
@@ -216,32 +213,32 @@ async function tellEnd(
     if (joined?.folder !== undefined) {
       return finish.finishBatch(context, { ...watched, result: joined, unconvertible });
     }
-    return tellNothingToDo(context, name, { ...result, planned });
+    return reportNothingToDo(context, name, { ...result, planned });
   }
   return finish.finishBatch(context, { ...watched, result });
 }
 
-function tellPlanned({ output }: CommandContext, name: string, planned: PlannedRows): void {
+function showPlanned({ output }: CommandContext, name: string, planned: PlannedRows): void {
   const { todo, done, kept, warnings, estimate } = planned;
   for (const warning of warnings) output.warn(printable(warning));
   if (todo === 0) return;
   const skipped = done > 0 ? `, ${counted(done, 'file')} done before` : '';
   output.say(`Batch ${name}: ${counted(todo, 'file')} to convert${skipped}.`);
   if (estimate && estimate.vcredits > 0) output.say(costText(estimate));
-  if (kept > 0) output.say(tellKept(name, kept));
+  if (kept > 0) output.say(keptMessage(name, kept));
 }
 
 function detached({ output }: CommandContext, { outlivesCommand }: StackInUse, name: string): ExitCode {
   const watch = `fileconv batch watch ${shellWord(name)}`;
-  const fate = outlivesCommand
+  const consequence = outlivesCommand
     ? `It continues without this command. Come back: ${watch}`
     : `It stands still until a stack runs here. Come back: the same command again, or \`fileconv up\` and then: ${watch}`;
-  output.say(`Detached from batch ${name}. ${fate}`);
+  output.say(`Detached from batch ${name}. ${consequence}`);
   if (output.json) output.printJson({ batch: name, detached: true });
   return exitCodes.interrupted;
 }
 
-function tellNothingToDo(
+function reportNothingToDo(
   { output }: CommandContext,
   name: string,
   result: ConversionBatchResult & { planned: PlannedRows },
@@ -267,13 +264,13 @@ function tellNothingToDo(
     const others = unconvertible > 0 ? `, ${counted(unconvertible, 'file')} ${how}` : '';
     output.print(`Batch ${name}: nothing to do, ${counted(done, 'file')} done before${others}.`);
   }
-  const [told] = leftOutLines(leftOut);
-  if (told !== undefined && !output.json) output.print(told);
-  if (kept > 0) output.warn(tellKept(name, kept));
+  const [leftOutLine] = leftOutLines(leftOut);
+  if (leftOutLine !== undefined && !output.json) output.print(leftOutLine);
+  if (kept > 0) output.warn(keptMessage(name, kept));
   return failed > 0 || leftOut.leftOut ? exitCodes.failed : exitCodes.ok;
 }
 
-function tellKept(name: string, kept: number): string {
+function keptMessage(name: string, kept: number): string {
   const what = `${counted(kept, 'file')} failed before after a submit that may have been charged, and ${kept === 1 ? 'is' : 'are'} not submitted again`;
   return `${what} (on_unknown_outcome is fail). Look at the service first; to convert all the same, and maybe pay twice: fileconv batch retry ${shellWord(name)} --resubmit`;
 }

@@ -246,8 +246,8 @@ export async function jobCancel(context: CommandContext, workflowId: string): Pr
     }
     await temporal.untilClosed(() => temporal.client.workflow.getHandle(workflowId, runId).cancel());
     const goesOn = taskId !== undefined && phase === 'converting';
-    const told = { workflowId, runId, status: 'cancelling', ...(goesOn && { taskId }) };
-    output.result(told, `Job ${workflowId} is asked to cancel.`);
+    const cancelling = { workflowId, runId, status: 'cancelling', ...(goesOn && { taskId }) };
+    output.result(cancelling, `Job ${workflowId} is asked to cancel.`);
     if (goesOn) {
       output.warn(`The service has no cancel endpoint: conversion task ${taskId} continues there and may be charged.`);
     }

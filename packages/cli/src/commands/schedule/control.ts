@@ -6,7 +6,7 @@ import {
   SweepSchedules,
 } from 'temporal-file-conversion/client';
 import type { ConversionSweepResult } from 'temporal-file-conversion/job';
-import { counted, printable, shellWord, tellUnmoved } from 'temporal-file-conversion/messages';
+import { counted, printable, shellWord, unmovedMessage } from 'temporal-file-conversion/messages';
 import type { CommandContext } from '../../command-context';
 import { explaining } from '../../command-error';
 import { writtenDuration } from '../../config/duration';
@@ -39,7 +39,7 @@ function incompleteSweep(name: string, result: ConversionSweepResult): string[] 
     failed > 0 ? `${counted(failed, 'file')} not converted` : '',
     leftOut > 0 ? `${counted(leftOut, 'file or folder', 'files or folders')} can't be read` : '',
   ].filter((each) => each !== '');
-  const stayed = unmoved ? [`Schedule ${name}: ${tellUnmoved(unmoved)}`] : [];
+  const stayed = unmoved ? [`Schedule ${name}: ${unmovedMessage(unmoved)}`] : [];
   if (missed.length === 0) return stayed;
   const head = `The last sweep of schedule ${name} has not converted all: ${missed.join(', ')}. See: fileconv batch status ${shellWord(name)}`;
   return [head, ...warnings.slice(0, 5).map((each) => `  ${each}`), ...stayed];

@@ -137,12 +137,12 @@ export async function listTasks(
     names: new Map(administration.listApps().map(({ name, appId }) => [appId, name])),
   }));
   if (output.json) {
-    const told = tasks.map((task) => ({
+    const listed = tasks.map((task) => ({
       ...task,
       createdAt: new Date(task.createdAt).toISOString(),
       completedAt: task.completedAt === null ? null : new Date(task.completedAt).toISOString(),
     }));
-    output.printJson({ tasks: told });
+    output.printJson({ tasks: listed });
     return;
   }
   const rows = tasks.map((task) => [

@@ -17,7 +17,7 @@ export interface Signalled {
 }
 
 /** Tells every parked job of an app to try again; unlisted jobs that are not parked ignore it. */
-export async function tellReady(client: Client, { app }: { app: string }): Promise<Signalled> {
+export async function signalAppReady(client: Client, { app }: { app: string }): Promise<Signalled> {
   const { namespace } = client.options;
   const { query, jobId } = await startSignalling(client, { app });
   if (jobId === undefined) return { signalled: 0, failed: 0, query };
@@ -31,8 +31,8 @@ export async function tellReady(client: Client, { app }: { app: string }): Promi
   }
 }
 
-/** Like `tellReady`, for listed jobs only and without waiting for delivery. @returns their number. @throws SearchAttributesMissingError */
-export async function tellListedReady(client: Client, { app }: { app: string }): Promise<number> {
+/** Like `signalAppReady`, for listed jobs only and without waiting for delivery. @returns their number. @throws SearchAttributesMissingError */
+export async function signalListedJobs(client: Client, { app }: { app: string }): Promise<number> {
   return (await startSignalling(client, { app, isListed: true })).count;
 }
 
@@ -73,7 +73,7 @@ async function startSignalling(
   if (count === 0) return { query, count };
   const jobId = randomUUID();
   // One timestamp for all jobs: after one of them is refused again, the others send no request.
-  const word: AppReady = { saidAt: Date.now() };
+  const word: AppReady = { sentAt: Date.now() };
   // Not encrypted: unlisted workflows may have other keys, and a workflow that can't decode a signal gets stuck.
   const payloads = [defaultPayloadConverter.toPayload(word)];
   await client.workflowService.startBatchOperation({

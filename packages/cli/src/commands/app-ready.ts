@@ -1,4 +1,4 @@
-import { hasJobs, tellReady } from 'temporal-file-conversion/client';
+import { hasJobs, signalAppReady } from 'temporal-file-conversion/client';
 import { counted } from 'temporal-file-conversion/messages';
 import type { CommandContext } from '../command-context';
 import { CommandError, exitCodes, type ExitCode } from '../command-error';
@@ -17,11 +17,11 @@ export async function readyApp(
         `There is no app profile called "${app}" here, and no job of such an app. What jobs wait for: fileconv job list --status parked`,
       ]);
     }
-    const told = await tellReady(client, { app });
-    const { signalled, failed } = told;
+    const outcome = await signalAppReady(client, { app });
+    const { signalled, failed } = outcome;
     const missed = failed === 0 ? '' : ` ${failed} could not be told; type the command again.`;
     output.result(
-      { app, ...told },
+      { app, ...outcome },
       signalled + failed === 0
         ? `No job of app ${app} is parked.`
         : `${counted(signalled, 'job')} of app ${app} told to continue.${missed}`,

@@ -54,7 +54,7 @@ export class WorkerMetrics {
     };
   }
 
-  /** Counts an attempt that failed with `error` and reported `told` to Temporal. */
+  /** Counts an attempt that failed with `error` and was reported to Temporal as `reported`. */
   attemptFailed(
     { step, app }: Pick<FailureContext, 'step' | 'app'>,
     { error, reported }: { error: unknown; reported: Error },

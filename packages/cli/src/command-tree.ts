@@ -5,6 +5,7 @@ import type { Runner } from './command-context';
 import {
   type Act,
   addConversionOptions,
+  appName,
   appOption,
   command,
   createAct,
@@ -224,7 +225,7 @@ function addConfig(program: Command, act: Act): void {
   )
     .requiredOption('--service <url>', 'base URL of the service, without /v1')
     .requiredOption('--app-id <id>', 'App ID of the account')
-    .option('--app <name>', 'name of the app profile', 'production')
+    .option('--app <name>', 'name of the app profile', appName, 'production')
     .option(
       '--token-env <variable>',
       'environment variable with the app token, which is not written to the file',

@@ -107,8 +107,21 @@ describe('formats', () => {
     ],
     [['convert', 'a.md'], "required option '--to <format>' not specified. See: fileconv convert --help"],
     [['batch', 'nonsense'], "unknown command 'nonsense'. See: fileconv batch --help"],
+    [['service', 'appz'], "unknown command 'appz' (Did you mean apps?) See: fileconv service --help"],
+    [
+      ['logs', 'nobody'],
+      "'nobody' is not a valid part. Allowed choices are up, worker, service, callbacks, temporal. See: fileconv logs --help",
+    ],
   ])('points to the help of the command that was typed: %j', async (args, says) => {
     expect(await fileconv(args, { cwd: folder })).toMatchObject({ code: 2, stderr: `error: ${says}\n` });
+  });
+
+  it('says that it has no help for a command that does not exist', async () => {
+    const ended = await fileconv(['help', 'bach'], { cwd: folder });
+    expect(ended).toMatchObject({
+      code: 2,
+      stderr: "error: unknown command 'bach' (Did you mean batch?) See: fileconv --help\n",
+    });
   });
 
   it('refuses an unknown format', async () =>

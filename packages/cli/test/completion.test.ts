@@ -14,6 +14,8 @@ it.each([
   { typed: ['convert', '--on-existing', 'skip', 'a.md', '--t'], is: ['--to', '--tag'] },
   { typed: ['completion', ''], is: ['bash', 'zsh', 'fish'] },
   { typed: ['logs', 'w'], is: ['worker'] },
+  { typed: ['help', 'sch'], is: ['schedule'] },
+  { typed: ['batch', 'help', 'li'], is: ['list'] },
   // The shell completes file names.
   { typed: ['convert', 're'], is: [] },
   { typed: ['convert', '--to', ''], is: [] },

@@ -74,6 +74,11 @@ export function refuseEmpty(command: Command): void {
   if (empty) command.error(`error: option '${empty.flags}' is empty`);
 }
 
+export function appName(text: string): string {
+  if (/^[a-z0-9][a-z0-9_-]*$/i.test(text)) return text;
+  throw new InvalidArgumentError('The name of an app may hold letters, digits, "-" and "_" only.');
+}
+
 export function formatName(text: string): string {
   const name = formatNameOf(text);
   if (name !== undefined) return name;

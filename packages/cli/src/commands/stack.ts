@@ -52,6 +52,9 @@ async function upDetached(context: CommandContext, { ui }: { ui?: boolean }): Pr
   const stateDir = config.values.state.dir;
   const signal = untilAskedToEnd(context);
   await makeLogFolder(context);
+  const lock = await tryProcessLock(lockOf(stateDir));
+  if (!lock) throw new CommandError('STACK_RUNNING', [await describeHolder(stateDir)]);
+  lock.release();
   const logFile = logOf(stateDir, 'up');
   const log = openForLog(logFile);
   const saidBefore = statSync(logFile).size;

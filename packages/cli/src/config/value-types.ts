@@ -181,7 +181,8 @@ export function baseUrl() {
       return refuse('must not hold a user name or password: secrets have settings and variables of their own');
     }
     if (url.search !== '' || url.hash !== '') return refuse('must end with its path, without "?" or "#"');
-    return url.href.replace(/\/+$/, '');
+    const base = url.href.replace(/\/+$/, '');
+    return base.endsWith('/v1') ? refuse('must end before /v1, which every request adds') : base;
   });
   return schema.meta({ type: 'string', format: 'uri', pattern: '^[Hh][Tt][Tt][Pp][Ss]?:', shown: 'URL' });
 }

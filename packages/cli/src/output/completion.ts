@@ -23,6 +23,7 @@ export function completionsOf(program: Command, words: readonly string[]): strin
   let isNamed = true;
   let given = 0;
   for (const word of words.slice(0, -1)) {
+    if (isNamed && word === 'help') continue;
     const inner = isNamed ? command.commands.find((each) => each.name() === word) : undefined;
     if (inner) command = inner;
     else if (!word.startsWith('-') && !takesValue(command, before)) {

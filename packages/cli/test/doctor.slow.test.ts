@@ -224,7 +224,7 @@ describe('fileconv doctor', () => {
       const { url } = z.object({ url: z.string() }).parse(await receiver.untilJson());
       const at = (baseUrl: string) => ({ ...key, [`FILECONV_CALLBACKS_${kind.toUpperCase()}_BASE_URL`]: baseUrl });
       const good = await examine(at(url));
-      expect(good.findings.find(({ part }) => part === 'callbacks')?.says).toBe(`${url} takes signed callbacks`);
+      expect(good.findings.find(({ part }) => part === 'callbacks')?.says).toBe(`${url} accepts signed callbacks`);
       const otherKey = await examine({ ...at(url), HOOK_KEY: 'another-key-0123456789-0123456789-0123' });
       expect(otherKey).toMatchObject({ parts: ['callbacks'], says: expect.stringContaining('another key') as string });
       const other = await examine(at(rig.stub.url));

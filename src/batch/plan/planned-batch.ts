@@ -196,7 +196,7 @@ export function summaryOf(planned: PlannedBatch): PlannedRows {
   const told = [
     ...messagesOf(warnings),
     ...(repeated > 0 ? [`${counted(repeated, 'file')} named more than once, and taken once.`] : []),
-    ...(unsettled > 0 ? [`${counted(unsettled, 'file')} left out that may still be being written.`] : []),
+    ...(unsettled > 0 ? [`${counted(unsettled, 'file')} left out because they may still be changing.`] : []),
     ...(ownResults > 0 ? [`${counted(ownResults, 'result')} of earlier runs left out.`] : []),
     ...tellMissing(missing),
   ];

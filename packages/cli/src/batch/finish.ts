@@ -27,7 +27,7 @@ export async function finishBatch(
       throw new CommandError('BATCH_FAILED', [`${told} The same batch run again looks anew.`]);
     }
     const why = result.planned
-      ? 'nothing was ever to do'
+      ? 'there was never anything to do'
       : 'a program gave it its items, and its results are those of its workflow';
     throw new CommandError('INPUT_UNUSABLE', [`Batch ${name} has no report: ${why}.`]);
   }

@@ -41,7 +41,7 @@ function textLike(expected: string, pattern: string) {
 }
 
 export function text() {
-  return textLike('a text that is not empty', '\\S');
+  return textLike('non-empty text', '\\S');
 }
 
 /** The name of a variable with a secret. An invalid value may be the pasted secret, so messages do not repeat it. */
@@ -95,7 +95,7 @@ function isHost(text: string): boolean {
 
 /** The server joins the name and a build id with a dot, and reserves names that begin with "__". */
 export function deploymentName() {
-  return textLike('a text without dots and colons, not beginning with "__"', '^(?!__)[^.:]+$');
+  return textLike('text without dots and colons, not beginning with "__"', '^(?!__)[^.:]+$');
 }
 
 export function integer(least: number, most: number) {

@@ -134,7 +134,7 @@ export async function checkCallbacks(context: CommandContext): Promise<PartFindi
   } catch (error) {
     return broken(callbacksPart, `${url} can't be reached: ${reasonOf(error)}`, start);
   }
-  if (status === 204) return ok(callbacksPart, `${url} takes signed callbacks`);
+  if (status === 204) return ok(callbacksPart, `${url} accepts signed callbacks`);
   if (status === 401) {
     const cure = 'Give receiver and workers the same key (callbacks.key_env or key_file).';
     return broken(callbacksPart, `${url} refuses our signature: it has another key`, cure);

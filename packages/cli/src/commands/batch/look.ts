@@ -98,7 +98,7 @@ export async function batchReport(context: CommandContext, name: string): Promis
     const result = await resultOf(temporal, name);
     const page = await earlierPage(context, temporal, { name, result });
     if (page !== undefined) {
-      const text = `Batch ${name}: when it ran last, nothing was to do. Report of the run before: ${shownPath(page)}`;
+      const text = `Batch ${name}: its last run had nothing to do. Report of the run before: ${shownPath(page)}`;
       output.result({ batch: name, ...result, page }, text);
       return;
     }

@@ -191,11 +191,7 @@ export function waitingOfCode(code: string, app: string | undefined): Waiting | 
     case 'server':
       return service;
     // Retried, or the end of the job.
-    case 'caller':
-    case 'input':
-    case 'chain':
-    case 'expired':
-    case undefined:
+    default:
       return /^HTTP_5\d\d$/.test(code) ? service : undefined;
   }
 }

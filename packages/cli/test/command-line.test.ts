@@ -17,6 +17,11 @@ describe('help', () => {
     expect(ended.stdout).toContain(`Usage: ${['fileconv', ...command].join(' ')}`);
   });
 
+  it.each(['', ...commandNames()])('`fileconv %s --help` fits a screen of 60 lines', async (name) => {
+    const { stdout } = await fileconv([...name.split(' ').filter(Boolean), '--help'], { cwd: folder });
+    expect(linesOf(stdout).length).toBeLessThanOrEqual(60);
+  });
+
   it('prints the version', async () => {
     const ended = await fileconv(['--version'], { cwd: folder });
     expect(ended).toMatchObject({ code: 0, stdout: `${packageJson.version}\n`, stderr: '' });

@@ -56,7 +56,9 @@ async function upDetached(context: CommandContext, { ui }: { ui?: boolean }): Pr
   const stateDir = config.values.state.dir;
   const signal = untilAskedToEnd(context);
   await makeLogFolder(context);
-  const lock = await tryProcessLock(lockOf(stateDir));
+  const lock = await tryProcessLock(lockOf(stateDir)).catch(async (error: unknown) => {
+    throw await ifDiskIsFull(context, error);
+  });
   if (!lock) throw new CommandError('STACK_RUNNING', [await describeHolder(stateDir)]);
   lock.release();
   const logFile = logOf(stateDir, 'up');

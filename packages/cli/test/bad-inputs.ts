@@ -84,7 +84,7 @@ export const badInputs = [
     ['convert good.md --from docx --to pdf', /The file extension does not match the input format docx\./],
     [
       'convert README --to pdf',
-      /^README can't be converted: by the extension .* Rename it, for example to README\.md\.$/,
+      /^README can't be converted: the service takes .* extension .* Rename it, for example to README\.md\.$/,
       inFolder('README', '# Read me'),
     ],
     [
@@ -117,7 +117,7 @@ export const badInputs = [
     ],
     [
       'convert good.md --to html',
-      /^good\.html exists already\. .*--on-existing skip, overwrite or rename/,
+      /^good\.html already exists\. .*--on-existing skip, overwrite or rename/,
       inFolder('good.html', 'precious'),
     ],
     [

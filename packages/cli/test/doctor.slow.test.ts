@@ -96,7 +96,7 @@ describe('fileconv doctor', () => {
     const found = await examine(fresh);
     expect(found.parts).toEqual(['Temporal', 'service of app embedded']);
     expect(found.says).toBe(`No stack runs in ${cwd}/.fileconv`);
-    expect(found.cure).toMatch(/^Start it \(fileconv up\), or name a Temporal that runs/);
+    expect(found.cure).toMatch(/^Start one \(fileconv up\), or set TEMPORAL_ADDRESS to a Temporal that runs/);
     const [, service] = found.findings.filter(({ status }) => status === 'broken');
     expect(service?.cure).toMatch(/^Start it \(fileconv up, or fileconv service\)/);
     const other = path.join(await newFolder(), '.fileconv');

@@ -49,7 +49,7 @@ it('fileconv formats lists exactly the names that --to accepts', async () => {
     await writeFile(path.join(folder, `there.${format.split('-')[0] ?? ''}`), 'x');
     // Only the existing destination is refused, so the format was accepted.
     const ended = await run('convert', `there.${input ?? ''}`, '--to', format);
-    expect([format, ended.stderr]).toEqual([format, expect.stringContaining('exists already')]);
+    expect([format, ended.stderr]).toEqual([format, expect.stringContaining('already exists')]);
   }
   expect(service.count('upload/file')).toBe(0);
 });

@@ -151,7 +151,7 @@ class PlanCounts {
     told.todo += 1;
     told.bytes += bytes;
     if (item.replaces) told.replaced += 1;
-    else if (exists) this.existing.add('DESTINATION_EXISTS', `${shownPath(item.destination)} exists already.`);
+    else if (exists) this.existing.add('DESTINATION_EXISTS', `${shownPath(item.destination)} already exists.`);
     const format = this.#formats.get(key) ?? { ...kind, bytes: 0 };
     format.rows += 1;
     format.bytes += bytes;

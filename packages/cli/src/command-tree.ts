@@ -138,7 +138,7 @@ function optionDescription({ description, argChoices, defaultValue, defaultValue
   const usual = defaultValueDescription ?? (Array.isArray(defaultValue) ? undefined : (defaultValue as unknown));
   const isUsual = (each: string) => (each === usual ? `${each} (default)` : each);
   if (argChoices) return [description, argChoices.map(isUsual).join(', ')].filter(Boolean).join(': ');
-  return usual === undefined ? description : `${description} (default: ${String(usual)})`;
+  return usual === undefined ? description : `${description} (default: ${JSON.stringify(usual)})`;
 }
 
 /** Order of the help: daily commands first. */

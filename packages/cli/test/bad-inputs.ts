@@ -153,6 +153,7 @@ export const badInputs = [
     ],
   ]),
   ...all(2, 'UNKNOWN_APP', [
+    ['doctor --app mine', /^There is no app profile called "mine"; there are: embedded\. See: fileconv config show$/],
     [
       'convert good.md --to html --app mine',
       /^There is no app profile called "mine"; there are: embedded\. See: fileconv config show$/,

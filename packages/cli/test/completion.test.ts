@@ -12,6 +12,9 @@ it.each([
   { typed: ['batch', 'run', '--on-'], is: ['--on-end', '--on-existing', '--on-unknown-outcome'] },
   { typed: ['convert', 'a.md', '--on-existing', ''], is: ['fail', 'skip', 'overwrite', 'rename'] },
   { typed: ['convert', '--on-existing', 'skip', 'a.md', '--t'], is: ['--to', '--tag'] },
+  // As bash splits `--on-existing=s` and `--on-existing=`.
+  { typed: ['convert', 'a.md', '--on-existing', '=', 's'], is: ['skip'] },
+  { typed: ['convert', 'a.md', '--on-existing', '='], is: ['fail', 'skip', 'overwrite', 'rename'] },
   { typed: ['completion', ''], is: ['bash', 'zsh', 'fish'] },
   { typed: ['logs', 'w'], is: ['worker'] },
   { typed: ['help', 'sch'], is: ['schedule'] },

@@ -16,7 +16,9 @@ compdef _fileconv fileconv`,
   fish: `complete -c fileconv -a '(fileconv complete -- (commandline -opc)[2..] (commandline -ct) 2>/dev/null)'`,
 };
 
-export function completionsOf(program: Command, words: readonly string[]): string[] {
+export function completionsOf(program: Command, typed: readonly string[]): string[] {
+  // bash makes a word of the sign in --option=value.
+  const words = (typed.at(-1) === '=' ? [...typed, ''] : typed).filter((word) => word !== '=');
   const [last = ''] = words.slice(-1);
   let command = program;
   let before: string | undefined;

@@ -114,7 +114,7 @@ it('terminated by hand: every command ends with 3 and names `batch retry`, which
   const { cwd, command } = await pausedBatch('terminated');
   await rig.temporal.workflow.getHandle('terminated').terminate('by hand');
   const says =
-    'error: batch terminated: ended without a result: by hand. Jobs in flight continue. What is left is done by: fileconv batch retry terminated';
+    'error: batch terminated: ended without a result: by hand. Jobs in flight continue. To do what is left: fileconv batch retry terminated';
   const looks = [
     batch(cwd, 'watch', 'terminated'),
     batch(cwd, 'status', 'terminated'),

@@ -106,7 +106,7 @@ describe('fileconv doctor', () => {
     await mkdir(path.join(own, 'fileconv'), { recursive: true });
     await writeFile(path.join(own, 'fileconv/last-stack'), other);
     const elsewhere = await examine({ ...fresh, XDG_CONFIG_HOME: own });
-    expect(elsewhere.cure).toContain(`One runs in ${other}: type the command in its folder`);
+    expect(elsewhere.cure).toContain(`One runs in ${other}: run the command in its folder`);
   });
 
   it('reports an app that was configured after the stack was started, and how to make its worker know it', async () => {

@@ -166,7 +166,7 @@ async function statusOf(url: string, method: 'GET' | 'POST'): Promise<number> {
 }
 
 export async function checkEngines(context: CommandContext): Promise<PartFinding[]> {
-  if (await leavesEnginesToService(context)) return [skipped('engines', 'those of the service that runs')];
+  if (await leavesEnginesToService(context)) return [skipped('engines', 'the running service has its own')];
   const states = embeddedCatalog(context).engineStates();
   const versions = await Promise.all(states.filter(({ isHere }) => isHere).map(({ engine }) => versionsOf(engine)));
   const here = new Set(versions.flat());

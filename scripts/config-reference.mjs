@@ -82,7 +82,7 @@ function table(heading, { description, see }, rows) {
 function rowsOf(prefix, keys) {
   return Object.entries(keys).map(([name, { description, shown, absent, default: fixed, see }]) => {
     const key = prefix + name;
-    const variable = `FILECONV_${key.replaceAll('.', '_').toUpperCase()}`.replace('_NAME_', '_<NAME>_');
+    const variable = `FILECONV_${key.replaceAll('.', '_').toUpperCase()}`.replace('APPS_NAME_', 'APPS_<NAME>_');
     const cells = [
       `\`${key}\``,
       isPath(name) ? 'path' : shown,

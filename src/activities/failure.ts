@@ -77,7 +77,7 @@ export function toFailure(error: unknown, context: FailureContext): Error {
     return outcomeUnknown(context, message, { cause });
   }
   if (context.step === 'plan' && context.attempt >= maxSurprises && isDefect(cause)) {
-    const advice = `The plan has failed so ${context.attempt} times: a defect of this program, or of what it was given. The worker's log has the details; please report them, and run the batch again when that is mended.`;
+    const advice = `The plan has failed in this way ${context.attempt} times: this program, or what it was given, is defective. The worker's log has the details; please report them, and run the batch again when that is mended.`;
     return build(context, { code: failureCodes.unexpected, message: `${message} ${advice}`, reaction: 'fail', cause });
   }
   return retry(failureCodes.unexpected);

@@ -50,7 +50,7 @@ async function findRun(client: Client, workflowId: string, runId: string | undef
 /** Outcome of a job that can never be read, so that it does not block the others. */
 export function unreadableJob(job: AwaitedJob, error: unknown): Seen {
   const reason = error instanceof Error ? error.message : String(error);
-  const message = `Nothing tells whether the conversion of job ${job.workflowId} ran: its history can't be read (${reason}).`;
+  const message = `It is not known whether the conversion of job ${job.workflowId} ran: its history can't be read (${reason}).`;
   return {
     runId: job.runId ?? '',
     outcome: { status: 'failed', code: failureCodes.jobLost, message, charge: 'maybe' },

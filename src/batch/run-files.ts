@@ -155,7 +155,7 @@ export function parserOf<Output>(schema: z.ZodType<Output>): (line: Buffer) => O
     try {
       json = JSON.parse(line.toString());
     } catch (error) {
-      throw new Error('it is no JSON', { cause: error });
+      throw new Error('it is not JSON', { cause: error });
     }
     const parsed = schema.safeParse(json);
     if (parsed.success) return parsed.data;

@@ -117,7 +117,7 @@ export class BatchHandle {
   async report(): Promise<BatchReport> {
     const state = await this.result();
     if (state.results === undefined) {
-      const why = state.planned ? 'nothing was to do' : 'its items were inline. See its results';
+      const why = state.planned ? 'there was nothing to do' : 'its items were inline. See its results';
       throw new InvalidRequestError(`Batch ${this.name} has no report: ${why}.`);
     }
     return reportOf(this.files, { batch: this.name, folder: folderOf(state.results), state });

@@ -87,7 +87,7 @@ async function readDownload(
   const length = headers['content-length'] === undefined ? {} : { contentLength: Number(headers['content-length']) };
   if (size === undefined && headers['content-length'] === undefined && !isChunked(headers['transfer-encoding'])) {
     body.destroy();
-    throw unreadableAnswer(endpoint, 'the file came without a length, so nothing tells whether it is whole');
+    throw unreadableAnswer(endpoint, 'the file came without a length, so it is not known whether it is whole');
   }
   const refusalIn = (bytes: Buffer): ConversionApiError | undefined => {
     const json = parseJson(bytes.toString('utf8'));

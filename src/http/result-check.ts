@@ -83,7 +83,7 @@ export function problemOfResult(result: {
   const text = start.subarray(0, checkedBytes).toString('latin1');
   const [isMarkup, isPlain] = [markup.includes(format), plain.includes(format)];
   if (start.length === 0) return 'the file is empty';
-  if ((isMarkup || isPlain) && binary.test(text)) return `what came is no text, as a ${format} file is`;
+  if ((isMarkup || isPlain) && binary.test(text)) return `what came is not text, and so not ${format}`;
   if ((isMarkup || isPlain) && !isSized && storeError.test(text)) {
     return `a store's error came in place of the ${format} file`;
   }
@@ -173,12 +173,12 @@ export function problemOfEnd(result: {
   if (lacksEnd && !result.isSized) return `the end of the ${format} file is missing`;
   const type = mediaType.exec(start)?.[1];
   if (type !== undefined && !type.startsWith(mediaTypes.get(format) ?? type)) {
-    return `what came is no ${format} file: it is ${type}`;
+    return `what came is not ${format}: it is ${type}`;
   }
   const part = isZip && !lacksEnd ? mainPart.exec(end)?.[1] : undefined;
   const own = mainParts.get(format);
   if (part === undefined || own === undefined || part === own) return undefined;
-  return `what came is no ${format} file: it holds ${part}`;
+  return `what came is not ${format}: it holds ${part}`;
 }
 
 /** The end without trailing blanks. */

@@ -57,7 +57,7 @@ export const policies = {
     default: 'resubmit',
     description: 'what to do if it is unknown whether a submit ran: `resubmit` may be charged twice, and is marked',
     see: '[unknown outcomes](errors.md#unknown-outcomes)',
-    option: 'if it is unknown whether a conversion ran',
+    option: 'after an unknown outcome',
   },
   onRefusedAccount: {
     kind: 'choice',
@@ -74,7 +74,7 @@ export const policies = {
     description:
       'what is looked at before a result gets its name: `bytes` its beginning and end, `opens` also whether it opens, `command` also what the program of `worker.check_command` says',
     see: '[check results](batches.md#check-results)',
-    option: "the check that a result must pass before it gets its name; command: the worker's check_command",
+    option: 'check of results',
   },
   maxResubmissions: {
     kind: 'count',

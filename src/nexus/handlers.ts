@@ -72,7 +72,7 @@ async function withNexusErrors<T>(answer: () => Promise<T>): Promise<T> {
     if (error instanceof InvalidRequestError) throw new HandlerError('BAD_REQUEST', error.message);
     if (error instanceof SearchAttributesMissingError) {
       const advice = 'Name a job by its key, or have them registered: fileconv namespace init';
-      throw new HandlerError('BAD_REQUEST', `These jobs can't be told: ${error.message}. ${advice}`);
+      throw new HandlerError('BAD_REQUEST', `These jobs can't be notified: ${error.message}. ${advice}`);
     }
     throw error;
   }
@@ -256,7 +256,7 @@ class CallerRequests {
   }
 
   appReady(input: StateInput): AppOrTarget {
-    this.check(targetSchema, input, "These jobs can't be told.");
+    this.check(targetSchema, input, "These jobs can't be notified.");
     return { app: input.app, workflowId: targetOf(input) };
   }
 

@@ -166,7 +166,7 @@ const unreadableJob: JobOutcome = {
   status: 'failed',
   code: failureCodes.jobLost,
   message:
-    'Temporal no longer has the history of the last run of this job, so nothing tells whether its conversion ran.',
+    'Temporal no longer has the history of the last run of this job, so it is not known whether its conversion ran.',
   charge: 'maybe',
 };
 

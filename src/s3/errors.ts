@@ -102,7 +102,7 @@ const diagnoses: Readonly<Record<string, Diagnosis>> = {
   QuotaExceeded: noRoom,
   InsufficientStorage: noRoom,
   XMinioStorageFull: noRoom,
-  EntityTooLarge: { code: forGood, why: 'the server takes no objects as large as this' },
+  EntityTooLarge: { code: forGood, why: 'the server does not accept objects as large as this' },
   SlowDown: slow,
   TooManyRequests: slow,
   ThrottlingException: slow,
@@ -135,13 +135,13 @@ const unreachable: Diagnosis = {
 };
 const notS3: Diagnosis = {
   code: failed,
-  why: `what answers is no S3 server. ${endpointAdvice}`,
+  why: `what answers is not an S3 server. ${endpointAdvice}`,
   retryable: true,
 };
 const noRegion: Diagnosis = { code: forGood, why: 'no region is set, or none that can be. Set AWS_REGION' };
 const noEndpoint: Diagnosis = {
   code: forGood,
-  why: 'the endpoint is no http: or https: URL. Correct AWS_ENDPOINT_URL_S3',
+  why: 'the endpoint is not an http: or https: URL. Correct AWS_ENDPOINT_URL_S3',
 };
 
 /** For errors without a name: messages of the SDK, the system, TLS or the HTTP parser. */

@@ -131,6 +131,6 @@ export async function whenAllowed<Result>(
     if (answer === undefined) return step();
     await answer;
   }
-  const why = 'this process stood still again and again before it could give the file its name.';
+  const why = 'this process was suspended again and again before it could name the file.';
   throw cannotWrite(uri, { code: 'STORAGE_FAILED', why, retryable: true });
 }

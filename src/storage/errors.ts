@@ -86,7 +86,7 @@ export function unseen(failure: StorageError): FileSnapshot & { kind: 'none' } {
 }
 
 export function alreadyExists(uri: string): StorageError {
-  const why = 'it exists already; choose another name, or skip, overwrite or rename.';
+  const why = 'it already exists; choose another name, or skip, overwrite or rename.';
   return cannotWrite(uri, { code: 'DESTINATION_EXISTS', why });
 }
 

@@ -32,7 +32,7 @@ function endsByItself(filePath: string): boolean {
 export async function readSetting(filePath: string): Promise<string> {
   const found = await stat(filePath);
   const isOther = !found.isFile() && !found.isDirectory() && !endsByItself(filePath);
-  if (isOther) throw Object.assign(new Error(`${filePath} is no regular file`), { code: notRegular });
+  if (isOther) throw Object.assign(new Error(`${filePath} is not a regular file`), { code: notRegular });
   return readFile(filePath, 'utf8');
 }
 

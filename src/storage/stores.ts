@@ -13,7 +13,7 @@ export class Stores implements FileStore {
   constructor(stores: StoresByScheme) {
     for (const scheme of Object.keys(stores)) {
       if (/^[a-z][a-z0-9+.-]*$/.test(scheme)) continue;
-      throw new TypeError(`${JSON.stringify(scheme)} is no scheme of URIs; register a store as in { gs: store }.`);
+      throw new TypeError(`${JSON.stringify(scheme)} is not a URI scheme; register a store as in { gs: store }.`);
     }
     this.#byScheme = new Map(Object.entries(stores));
   }

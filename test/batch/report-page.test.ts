@@ -83,7 +83,7 @@ it('has each group of failures under its own heading, with advice and jobs', asy
     '3 The file is empty: 2 files',
     '3 There is no such file: 1 file',
   ]);
-  expect(textOf(page)).toContain('What to do: The message tells what is missing');
+  expect(textOf(page)).toContain('What to do: The message says what is missing');
   expect(textOf(page)).toContain('fileconv batch retry november');
   expect(page).toContain('href="http://127.0.0.1:8233/namespaces/default/workflows/november%2F2/run-2"');
 });
@@ -190,7 +190,7 @@ describe('the page of a running batch', () => {
     const waits = { waitsFor: 'vCredits', because: 'Buy <some>.', since, until: at + 1_000, next };
     const text = textOf(await livePage({ needsAttention }, waits));
     expect(text).toContain(
-      'It waits for vCredits Since Fri, 20 Nov 2026, 18:39:00 UTC. It is tried again at Fri, 20 Nov 2026, 18:40:01 UTC. Buy &lt;some&gt;. When vCredits were added: fileconv app ready',
+      'Waiting for vCredits Since Fri, 20 Nov 2026, 18:39:00 UTC. Next attempt at Fri, 20 Nov 2026, 18:40:01 UTC. Buy &lt;some&gt;. When vCredits were added: fileconv app ready',
     );
     expect(text).not.toContain('Time left');
     expect(textOf(await livePage())).not.toContain('It waits');

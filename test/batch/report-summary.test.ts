@@ -12,10 +12,10 @@ it('says in a few lines whether it worked, the failures with advice, the next co
     failed('SOURCE_NOT_FOUND'),
   ]);
   expect(lines).toEqual([
-    '3 of 5 files failed. 1 converted; 1 skipped: their results are there already.',
+    '3 of 5 files failed. 1 converted; 1 skipped: their results already exist.',
     'Took 3 h 12 min, 1 vCredit, 16 requests.',
     '  2  SOURCE_NOT_FOUND: There is no such file.',
-    '     The message tells what is missing. Put it there, or correct the row; the worker must see it under the same path or URI.',
+    '     The message says what is missing. Put it there, or correct the row; the worker must see it under the same path or URI.',
     '     One message: SOURCE_NOT_FOUND',
     '     /data/in/2026/invoice-00004.docx',
     '     /data/in/2026/invoice-00005.docx',
@@ -35,7 +35,7 @@ it('distinguishes results that exist from those that are gone', async () => {
     { status: 'skipped', missing: true },
   ]);
   expect(lines[0]).toBe(
-    'All 3 files are done. 1 converted; 1 skipped: their results are there already; 1 skipped: done before, and gone since (--again makes such results again).',
+    'All 3 files are done. 1 converted; 1 skipped: their results already exist; 1 skipped: done before, and gone since (--again converts these files again).',
   );
 });
 

@@ -107,7 +107,7 @@ it("leaves the old report unchanged if the new one can't be finished", async () 
   await writeFile(path.join(run.folder, 'results.jsonl'), `${before['results.jsonl'] ?? ''}{"item": 2`);
   await expect(reportOn(run)).rejects.toMatchObject({
     code: 'RUN_DAMAGED',
-    message: expect.stringMatching(/results\.jsonl line 2001 is damaged: it is no JSON/) as string,
+    message: expect.stringMatching(/results\.jsonl line 2001 is damaged: it is not JSON/) as string,
   });
   expect({ ...(await filesOf(run.folder)), 'results.jsonl': '' }).toEqual({ ...before, 'results.jsonl': '' });
 });

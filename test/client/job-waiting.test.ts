@@ -73,7 +73,7 @@ it('a step whose last attempt ended without a code, for example in a timeout, wa
 
 it('a job between two steps waits for a callback or a pause', () => {
   expect(waits({ phase: 'converting' }).waitsFor).toBe("the service's callback, or the time to poll");
-  expect(waits({ phase: 'submitting' }).waitsFor).toMatch(/^the callback that tells whether the submit ran/);
+  expect(waits({ phase: 'submitting' }).waitsFor).toMatch(/^the callback that says whether its submit ran/);
 });
 
 it('a job without a worker waits for one, whatever the last failure was', () => {

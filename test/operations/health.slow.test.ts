@@ -75,7 +75,7 @@ describe.each(parts)('fileconv %s', (part) => {
     const { code, stderr } = await fileconv([part], { cwd: await newFolder(), env });
     expect(code).toBe(1);
     expect(linesOf(stderr)).toEqual([
-      `error: Something else listens on ${host}. Give this process another address (${variable}), or leave ${part}.health_address out.`,
+      `error: Something else is listening on ${host}. Give this process another address (${variable}), or leave ${part}.health_address out.`,
     ]);
   });
 });

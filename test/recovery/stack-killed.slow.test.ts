@@ -123,7 +123,7 @@ describe('fileconv up', () => {
     await until('the job polls', () => uploading.count('task/response') > 0);
     await folder.kill('temporal');
     await until('it runs again', async () => (await folder.roles()).length === 2);
-    expect(stack.output).toContain('Temporal ended unasked; it is started again');
+    expect(stack.output).toContain('Temporal stopped by itself; it is being restarted');
     held.letGo();
     expect(await resultOf(stack, id)).toMatchObject({ status: 'succeeded', possiblyChargedTwice: false });
     expect([uploading.count('convert/file'), await stack.interrupt()]).toEqual([1, 0]);

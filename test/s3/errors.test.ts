@@ -38,7 +38,7 @@ describe.each(['read', 'write'] as const)('%s', (step) => {
   const act = steps[step];
   const forGood = step === 'read' ? 'SOURCE_UNREADABLE' : 'DESTINATION_NOT_WRITABLE';
 
-  const isNoUrl = /the endpoint is no http: or https: URL\. Correct AWS_ENDPOINT_URL_S3/;
+  const isNoUrl = /the endpoint is not an http: or https: URL\. Correct AWS_ENDPOINT_URL_S3/;
   const isRefused = /does not accept the credentials\. Correct them/;
 
   it.each<[string, () => S3Client, RegExp]>([
@@ -149,9 +149,9 @@ it.each([
     'a web page',
     200,
     '<html><link></head></html>',
-    /what answers is no S3 server\. See that it runs, and that the endpoint/,
+    /what answers is not an S3 server\. See that it runs, and that the endpoint/,
   ],
-  ['nothing it knows', 404, '', /what answers is no S3 server/],
+  ['nothing it knows', 404, '', /what answers is not an S3 server/],
   ['two lines', 500, '<Error><Code>Oops</Code><Message>one\nsecond</Message></Error>', /Oops: one\.$/],
 ])('another server, which answers a listing with %s', async (_what, status, body, words) => {
   const { port } = await answering(status, () => body);

@@ -52,4 +52,4 @@ it('a store that is a function is created once, for its first URI', () => {
 });
 
 it('a scheme that no URI can have is rejected when the worker starts', () =>
-  expect(() => new Stores({ 's3:': new MemoryFiles() })).toThrow(/"s3:" is no scheme/));
+  expect(() => new Stores({ 's3:': new MemoryFiles() })).toThrow(/"s3:" is not a URI scheme/));

@@ -188,7 +188,7 @@ function numbered(uri: string, number: number): string {
 }
 
 function exists(uri: string): StorageError {
-  return failure('DESTINATION_EXISTS', uri, 'it exists already');
+  return failure('DESTINATION_EXISTS', uri, 'it already exists');
 }
 
 function mismatch(uri: string, expected: number, came: string): StorageError {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
@@ -15,7 +16,9 @@ const rig = rigOfEachTest();
 const destination = () => path.join(rig.folder, 'out', 'report.pdf');
 
 async function convert(policies: ConversionPolicies = {}) {
-  const handle = await rig.client.start(await rig.request({ policies }));
+  // Programs may choose such ids; what a message says to type must work with them.
+  const workflowId = `a job, ${randomUUID()}`;
+  const handle = await rig.client.start(await rig.request({ policies }), { workflowId });
   return { workflowId: handle.workflowId, end: await handle.result().catch((error: unknown) => error) };
 }
 
@@ -44,7 +47,7 @@ it.each([places[0], places[3]])(
     if (!(end instanceof ConversionFailedError)) throw new Error('the job did not fail');
     const { taskId = '' } = end.details ?? {};
     expect(end.message).toContain(`conversion task ${taskId}`);
-    expect(end.message).toContain(`fileconv job retry ${workflowId}`);
+    expect(end.message).toContain(`fileconv job retry '${workflowId}'`);
     expect(end.message).toContain(code);
     rig.stub.asAlways(step);
     expect(await retry(workflowId)).toMatchObject({ status: 'succeeded', taskId, possiblyChargedTwice: false });

@@ -196,7 +196,7 @@ describe('the page of a running batch', () => {
     expect(text).toContain('2.md.gone');
     expect(await readdir(run.folder)).toEqual(['manifest.jsonl', 'parts', 'report.html']);
     await handle.pause();
-    await shows(run, 'It waits for somebody who resumes it');
+    await shows(run, 'Waiting for someone to resume it');
     const before = await pagesOf(run);
     await handle.setWindow(3);
     await handle.resume();
@@ -225,7 +225,7 @@ describe('the page of a running batch', () => {
       (await rig.events(run.name)).some((event) => event.timerStartedEventAttributes),
     );
     await handle.pause();
-    await shows(run, 'It waits for somebody who resumes it');
+    await shows(run, 'Waiting for someone to resume it');
     await handle.resume();
     held.letGo();
     await endBatch(handle, run);

@@ -98,7 +98,7 @@ it('resolves patterns and manifests to files of the store, and names missing fil
   expect(destinations).toEqual([`${folder}out/in/a.pdf`, `${folder}out/x/b.html`, `${folder}out/in/gone.pdf`]);
   const missing = await plan({ what: { sources: [`${folder}out/*.md`, `${folder}x.md`], to: 'pdf' } });
   expect(missing.problems.listed.map(({ message }) => message)).toEqual([
-    `${folder}out/*.md matches no file. Check the pattern and the folder.`,
+    `${folder}out/*.md matches no file. Check the pattern, the folder, and what --exclude leaves out.`,
     `${folder}x.md does not exist.`,
   ]);
 });

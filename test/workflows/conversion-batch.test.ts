@@ -92,7 +92,7 @@ describe('a cancelled batch', () => {
     rig.stub.on('convert/graph', () => undefined);
     const batch = await desk.start();
     await until('it asks about formats', () => rig.stub.count('convert/graph') > 0);
-    await expect(batch.pause()).rejects.toThrow('It looks for files still.');
+    await expect(batch.pause()).rejects.toThrow('It is still looking for files.');
     expect(await batch.cancel()).toMatchObject({ status: 'planning' });
     expect(await batch.result()).toMatchObject({ status: 'cancelled', items: 0 });
   });

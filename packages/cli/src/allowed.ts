@@ -28,10 +28,11 @@ export async function requireAllowed(context: Context): Promise<void> {
   const isAllowed = ({ key, value }: PrivilegedValue) =>
     allowed.some((each) => each.file === file && each.key === key && each.value === value);
   const wanted = privileged.filter((each) => !isAllowed(each)).map(({ key, value }) => `${key} = ${value}`);
-  const problems = wanted.length === 0 ? [] : [`${file}, which nobody has named, wants ${wanted.join(', ')}.`];
+  const problems =
+    wanted.length === 0 ? [] : [`${file} was found here, not named by you, and sets ${wanted.join(', ')}.`];
   for (const folder of unnamedFolders(context)) {
     if (!(await isMissingOrEmpty(folder)) && !(await isOwn(context, folder)))
-      problems.push(`${folder} was not made here: it may have come with the folder, and holds jobs that would run.`);
+      problems.push(`${folder} was not created here: it may have come with the folder, and its jobs would run.`);
   }
   if (problems.length === 0) return;
   const next = 'Look at it, and if you trust it: fileconv config allow';

@@ -190,7 +190,7 @@ export function explainListen(
     case 'EADDRINUSE': {
       const variable = `FILECONV_${section.toUpperCase()}_PORT`;
       return refuse(
-        `Something else listens on ${host}:${port}. End it, or give ${whose} another port (${variable}=0: any free one).`,
+        `Something else is listening on ${host}:${port}. Stop it, or give ${whose} another port (${variable}=0: any free one).`,
       );
     }
     case 'EACCES':
@@ -202,7 +202,7 @@ export function explainListen(
     case 'EAI_AGAIN':
     case 'EADDRNOTAVAIL':
     case 'EINVAL':
-      return refuse(`${section}.host: ${host} is no address of this machine. Leave it out to listen on 127.0.0.1.`);
+      return refuse(`${section}.host: ${host} is not an address of this machine. Leave it out to listen on 127.0.0.1.`);
     default:
       return error;
   }

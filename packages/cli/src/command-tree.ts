@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { Argument, Command } from 'commander';
+import { Argument, Command, type Option } from 'commander';
 import type { Runner } from './command-context';
 import {
   type Act,
   addConversionOptions,
+  appName,
   appOption,
   command,
   createAct,
@@ -30,6 +31,7 @@ export function buildCommands(output: Output, run: Runner): Command {
     .description('Durable file conversion: every file is a Temporal workflow that survives crashes.')
     .version(packageVersion())
     .exitOverride()
+    .configureHelp({ optionDescription })
     // Errors are reported where they are caught, as one line or as JSON.
     .configureOutput({
       writeOut: (text) => output.print(text.trimEnd()),
@@ -43,7 +45,7 @@ export function buildCommands(output: Output, run: Runner): Command {
       if (ran.name() !== 'complete') refuseEmpty(ran);
     })
     .addHelpText('after', examples('fileconv convert report.md --to pdf', 'fileconv up', 'fileconv formats docx'))
-    .addHelpText('after', '\nExit codes: 0 all done, 1 something failed, 2 wrong usage or input, 130 interrupted.');
+    .addHelpText('after', '\nExit codes: 0 all done, 1 something failed, 2 wrong usage or input, 130 Ctrl-C.');
   const act = createAct(run);
 
   addStack(program, act);
@@ -61,16 +63,9 @@ export function buildCommands(output: Output, run: Runner): Command {
       '<file...>',
       'files, folders, quoted patterns, or - for standard input; put -- before names that begin with a dash',
     )
-    .requiredOption(
-      '--to <format>',
-      'target format, such as pdf or txt-markdown, or several: pdf,docx,html (uploads each file once)',
-      formatNames,
-    )
-    .option(
-      '--out <dir>',
-      'folder for the results, in which subfolders are kept; for standard input also a file; - for standard output; default: beside each file',
-    );
-  addConversionOptions(convert, 'if the result already exists').action(
+    .requiredOption('--to <format>', 'target format, or several: pdf,docx', formatNames)
+    .option('--out <dir>', 'folder for the results, or - for standard output; default: beside each file');
+  addConversionOptions(convert, 'a result that already exists').action(
     act(async () => (await import('./commands/convert.js')).convert),
   );
   command(
@@ -136,6 +131,14 @@ export function buildCommands(output: Output, run: Runner): Command {
 function packageVersion(): string {
   const file = path.resolve(__dirname, '../package.json');
   return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
+}
+
+/** Choices after the description, so that most options take one line. */
+function optionDescription({ description, argChoices, defaultValue, defaultValueDescription }: Option): string {
+  const usual = defaultValueDescription ?? (Array.isArray(defaultValue) ? undefined : (defaultValue as unknown));
+  const isUsual = (each: string) => (each === usual ? `${each} (default)` : each);
+  if (argChoices) return [description, argChoices.map(isUsual).join(', ')].filter(Boolean).join(': ');
+  return usual === undefined ? description : `${description} (default: ${JSON.stringify(usual)})`;
 }
 
 /** Order of the help: daily commands first. */
@@ -224,7 +227,7 @@ function addConfig(program: Command, act: Act): void {
   )
     .requiredOption('--service <url>', 'base URL of the service, without /v1')
     .requiredOption('--app-id <id>', 'App ID of the account')
-    .option('--app <name>', 'name of the app profile', 'production')
+    .option('--app <name>', 'name of the app profile', appName, 'production')
     .option(
       '--token-env <variable>',
       'environment variable with the app token, which is not written to the file',

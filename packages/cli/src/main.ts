@@ -19,7 +19,7 @@ process.stderr.on('error', () => undefined);
 process.on('exit', (exitCode) => {
   if (!unwritten || exitCode !== 0) return;
   process.exitCode = 1;
-  process.stderr.write(`error: ${explainStdout(unwritten, 'Or write elsewhere.').message}\n`);
+  process.stderr.write(`error: ${explainStdout(unwritten, 'Write the output somewhere else.').message}\n`);
 });
 
 void run(process.argv.slice(2)).then((exitCode) => {

@@ -32,7 +32,7 @@ function usageProblem(error: CommanderError, argv: readonly string[], program: C
     command = inner;
   }
   const names = [command, ...ancestorsOf(command)].reverse().map((each) => each.name());
-  const complaint = error.code === 'commander.help' ? 'no command was named.' : complaintOf(error, argv, command);
+  const complaint = complaintOf(error, argv, command);
   return new CommandError('USAGE', [`${complaint} See: ${names.join(' ')} --help`], { cause: error });
 }
 
@@ -45,6 +45,20 @@ const otherNames: Readonly<Record<string, string>> = { start: 'run', stop: 'canc
 
 function complaintOf(error: CommanderError, argv: readonly string[], command: Command): string {
   const { options, commands } = command;
+  // The parser takes them for a request for help, or for an argument too many.
+  const [unnamed] = command.args.filter((word) => word !== 'help');
+  if (
+    unnamed !== undefined &&
+    commands.length > 0 &&
+    ['commander.help', 'commander.excessArguments'].includes(error.code)
+  ) {
+    const like = closestName(
+      unnamed,
+      commands.map((each) => each.name()),
+    );
+    return `unknown command '${unnamed}'${like === undefined ? '.' : ` (Did you mean ${like}?)`}`;
+  }
+  if (error.code === 'commander.help') return 'no command was named.';
   // The parser reports a missing option before an unknown one, which may be the same option misspelled.
   const known = options.flatMap(({ long }) => long ?? []);
   const unknown = argv
@@ -61,6 +75,7 @@ function complaintOf(error: CommanderError, argv: readonly string[], command: Co
   if (commands.some((each) => each.name() === other)) return `unknown command '${word}' (Did you mean ${other}?)`;
   return error.message
     .replace(/^error: /, '')
+    .replace(/^command-argument value (.*) is invalid for argument '([\w-]+)'\./s, '$1 is not a valid $2.')
     .replace(/\s*\n\s*/g, ' ')
     .replace(/[^.?)]$/, '$&.');
 }

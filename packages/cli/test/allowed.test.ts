@@ -22,7 +22,7 @@ const commands = [
 ].map((line) => line.split(' '));
 
 const asksFor = (file: string, wanted: string) =>
-  `error: Nothing was done: ${file}, which nobody has named, wants ${wanted}. Look at it, and if you trust it: fileconv config allow\n`;
+  `error: Nothing was done: ${file} was found here, not named by you, and sets ${wanted}. Look at it, and if you trust it: fileconv config allow\n`;
 
 const profile = '[apps.a]\napp_id = "1"\ntoken_file = "t"\nbase_url';
 
@@ -51,7 +51,10 @@ it.each([
     }
     expect(await readdir(cwd)).toEqual(['a.md', 'fileconv.toml']);
 
-    expect(await run(['config', 'allow'])).toMatchObject({ code: 0, stdout: `${file} may say ${key} = ${value}.\n` });
+    expect(await run(['config', 'allow'])).toMatchObject({
+      code: 0,
+      stdout: `Allowed in ${file}: ${key} = ${value}\n`,
+    });
     expect((await run(['service', 'apps', 'list'])).code).toBe(0);
     await writeFile(
       file,
@@ -81,7 +84,7 @@ it('treats a path as leaving the folder if it is absolute, uses .. or follows a 
     await writeFile(path.join(cwd, 'fileconv.toml'), toml);
     return open().then(
       () => undefined,
-      (error: unknown) => /wants (\S+) =/.exec(String(error))?.[1],
+      (error: unknown) => /sets (\S+) =/.exec(String(error))?.[1],
     );
   };
   expect(await problemOf('[state]\ndir = "../elsewhere"')).toBe('state.dir');
@@ -107,7 +110,7 @@ it('asks for every key except those known to be harmless', () => {
 });
 
 const stateLine = (folder: string) =>
-  `error: Nothing was done: ${folder} was not made here: it may have come with the folder, and holds jobs that would run. Look at it, and if you trust it: fileconv config allow\n`;
+  `error: Nothing was done: ${folder} was not created here: it may have come with the folder, and its jobs would run. Look at it, and if you trust it: fileconv config allow\n`;
 
 it('leaves a state folder that came with a clone untouched until it is allowed', async () => {
   const { cwd, run } = await cloned({ 'a.md': '# A\n', '.fileconv/temporal.db': 'jobs', '.fileconv/stack.json': '{}' });
@@ -118,7 +121,7 @@ it('leaves a state folder that came with a clone untouched until it is allowed',
 
   expect(await run(['config', 'allow'])).toMatchObject({
     code: 0,
-    stdout: `${folder} may be used: jobs in it that have not ended go on.\n`,
+    stdout: `${folder} is allowed: its unfinished jobs continue.\n`,
   });
   expect((await run(['service', 'apps', 'list'])).code).toBe(0);
 });

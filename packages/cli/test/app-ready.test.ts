@@ -58,7 +58,7 @@ describe.each(['with', 'without'])('fileconv app ready in a namespace %s search 
     rig.stub.refuse = () => undefined;
     expect(await run('app', 'ready', '--app', app)).toMatchObject({
       code: 0,
-      stdout: `5 jobs of app ${app} told to continue.\n`,
+      stdout: `5 jobs of app ${app} will try again now.\n`,
       stderr: '',
     });
     expect(await batch.result()).toMatchObject({ succeeded: 5, failed: 0 });

@@ -84,7 +84,7 @@ export const badInputs = [
     ['convert good.md --from docx --to pdf', /The file extension does not match the input format docx\./],
     [
       'convert README --to pdf',
-      /^README can't be converted: by the extension .* Rename it, for example to README\.md\.$/,
+      /^README can't be converted: the service takes .* extension .* Rename it, for example to README\.md\.$/,
       inFolder('README', '# Read me'),
     ],
     [
@@ -117,7 +117,7 @@ export const badInputs = [
     ],
     [
       'convert good.md --to html',
-      /^good\.html exists already\. .*--on-existing skip, overwrite or rename/,
+      /^good\.html already exists\. .*--on-existing skip, overwrite or rename/,
       inFolder('good.html', 'precious'),
     ],
     [
@@ -153,6 +153,7 @@ export const badInputs = [
     ],
   ]),
   ...all(2, 'UNKNOWN_APP', [
+    ['doctor --app mine', /^There is no app profile called "mine"; there are: embedded\. See: fileconv config show$/],
     [
       'convert good.md --to html --app mine',
       /^There is no app profile called "mine"; there are: embedded\. See: fileconv config show$/,

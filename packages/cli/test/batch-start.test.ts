@@ -24,7 +24,7 @@ it('says that the start is uncertain when the answer was lost, and the batch goe
   const { ended, hasRun } = await startThrough(name, { status: 4, message: 'deadline exceeded', isPassedOn: true });
   expect(ended.code).toBe(3);
   expect(linesOf(ended.stderr).at(-1)).toBe(
-    `error: Nobody knows whether batch ${name} was started: the answer of Temporal was lost (4 DEADLINE_EXCEEDED: deadline exceeded). The same command again watches it, or starts it.`,
+    `error: It is not known whether batch ${name} was started: Temporal's answer was lost (4 DEADLINE_EXCEEDED: deadline exceeded). Run the same command again: it watches the batch, or starts it.`,
   );
   expect(hasRun).toBe(false);
   const client = await testClient();

@@ -49,7 +49,7 @@ it('starts nothing while it is paused, shows its progress, and continues with a 
   while (JSON.stringify(state).includes('"inFlight":1'));
   expect(state).toMatchObject({ batch: 'pausing', status: 'paused', succeeded: 1, inFlight: 0, waiting: 3 });
   expect((await batch(cwd, 'status', 'pausing')).stdout).toBe(
-    'Batch pausing: paused. 1 of 4, 1 vCredit.\n  It waits for somebody who resumes it. Continue: fileconv batch resume pausing\n',
+    'Batch pausing: paused. 1 of 4, 1 vCredit.\n  It is waiting for someone to resume it. Continue: fileconv batch resume pausing\n',
   );
   expect((await batch(cwd, 'list')).stdout).toMatch(/^pausing +running +\d{4}-/m);
   const page = path.join(cwd, '.fileconv/batches/pausing/run-0001/report.html');
@@ -102,7 +102,7 @@ it('cancels the jobs in flight, or lets them end with --finish', async () => {
 it('starts only one further run when several commands wait for the batch, and all wait for that run', async () => {
   const { cwd, command } = await pausedBatch('awaited');
   const waiting = [1, 2].map(() => startFileconv(['batch', 'run', ...toGif('awaited')], { cwd, env: env() }));
-  for (const each of waiting) await each.until(/Batch awaited is running already/);
+  for (const each of waiting) await each.until(/Batch awaited is already running/);
   await writePicture(cwd, 1, 1);
   release();
   expect((await batch(cwd, 'resume', 'awaited')).code).toBe(0);
@@ -114,7 +114,7 @@ it('terminated by hand: every command ends with 3 and names `batch retry`, which
   const { cwd, command } = await pausedBatch('terminated');
   await rig.temporal.workflow.getHandle('terminated').terminate('by hand');
   const says =
-    'error: batch terminated: ended without a result: by hand. Jobs in flight continue. What is left is done by: fileconv batch retry terminated';
+    'error: batch terminated: ended without a result: by hand. Jobs in flight continue. To do what is left: fileconv batch retry terminated';
   const looks = [
     batch(cwd, 'watch', 'terminated'),
     batch(cwd, 'status', 'terminated'),

@@ -114,9 +114,7 @@ it('--runs names another folder for the runs; a retry from any folder finds it',
   await writePicture(cwd, 2);
   const retried = await batch(await newFolder(), 'retry', 'kept elsewhere');
   expect(retried.code).toBe(0);
-  expect(linesOf(retried.stdout)[0]).toBe(
-    'All 3 files are done. 1 converted; 2 skipped: their results are there already.',
-  );
+  expect(linesOf(retried.stdout)[0]).toBe('All 3 files are done. 1 converted; 2 skipped: their results already exist.');
 });
 
 describe('a manifest without a valid row', () => {
@@ -207,7 +205,7 @@ it('batch report and open show the previous report when the last run had nothing
   const page = path.join(stack.env['FILECONV_STATE_DIR'] ?? '', 'batches/idle/run-0001/report.html');
   expect(await batch(cwd, 'report', 'idle')).toMatchObject({
     code: 0,
-    stdout: `Batch idle: when it ran last, nothing was to do. Report of the run before: ${page}\n`,
+    stdout: `Batch idle: its last run had nothing to do. Report of the run before: ${page}\n`,
   });
   const documents = [
     await batch(cwd, 'report', 'idle', '--json'),
@@ -282,7 +280,7 @@ describe('exit codes', () => {
     ]);
     await writeFile(path.join(cwd, 'in/noext'), 'a');
     expect((await batch(cwd, 'run', 'in', '--to', 'html')).stderr).toContain(
-      "error: 1 file (noext) can't be converted: by the extension of its name",
+      "error: 1 file (noext) can't be converted: the service takes a file's format from the extension of its name",
     );
   });
 

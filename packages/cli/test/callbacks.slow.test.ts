@@ -42,7 +42,7 @@ describe('fileconv callbacks', () => {
     [{ FILECONV_CALLBACKS_EMBEDDED_BASE_URL: 'http://127.0.0.1:8466' }, 0],
   ])('warns that no service will call it only if none is configured to: %j', async (env, warnings) => {
     const running = startProcess(['callbacks'], { cwd: folder, env: { ...unreachable, ...env } });
-    await until('it listens', () => (running.stdout() + running.stderr()).includes('Callbacks are taken at'));
+    await until('it listens', () => (running.stdout() + running.stderr()).includes('Receiving callbacks at'));
     const { stdout, stderr } = await running.end('SIGTERM');
     expect(linesOf(stdout + stderr).filter((line) => line.includes('No service is asked'))).toHaveLength(warnings);
   });

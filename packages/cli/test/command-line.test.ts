@@ -17,6 +17,11 @@ describe('help', () => {
     expect(ended.stdout).toContain(`Usage: ${['fileconv', ...command].join(' ')}`);
   });
 
+  it.each(['', ...commandNames()])('`fileconv %s --help` fits a screen of 60 lines', async (name) => {
+    const { stdout } = await fileconv([...name.split(' ').filter(Boolean), '--help'], { cwd: folder });
+    expect(linesOf(stdout).length).toBeLessThanOrEqual(60);
+  });
+
   it('prints the version', async () => {
     const ended = await fileconv(['--version'], { cwd: folder });
     expect(ended).toMatchObject({ code: 0, stdout: `${packageJson.version}\n`, stderr: '' });
@@ -107,8 +112,21 @@ describe('formats', () => {
     ],
     [['convert', 'a.md'], "required option '--to <format>' not specified. See: fileconv convert --help"],
     [['batch', 'nonsense'], "unknown command 'nonsense'. See: fileconv batch --help"],
+    [['service', 'appz'], "unknown command 'appz' (Did you mean apps?) See: fileconv service --help"],
+    [
+      ['logs', 'nobody'],
+      "'nobody' is not a valid part. Allowed choices are up, worker, service, callbacks, temporal. See: fileconv logs --help",
+    ],
   ])('points to the help of the command that was typed: %j', async (args, says) => {
     expect(await fileconv(args, { cwd: folder })).toMatchObject({ code: 2, stderr: `error: ${says}\n` });
+  });
+
+  it('says that it has no help for a command that does not exist', async () => {
+    const ended = await fileconv(['help', 'bach'], { cwd: folder });
+    expect(ended).toMatchObject({
+      code: 2,
+      stderr: "error: unknown command 'bach' (Did you mean batch?) See: fileconv --help\n",
+    });
   });
 
   it('refuses an unknown format', async () =>

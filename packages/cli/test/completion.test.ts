@@ -12,8 +12,13 @@ it.each([
   { typed: ['batch', 'run', '--on-'], is: ['--on-end', '--on-existing', '--on-unknown-outcome'] },
   { typed: ['convert', 'a.md', '--on-existing', ''], is: ['fail', 'skip', 'overwrite', 'rename'] },
   { typed: ['convert', '--on-existing', 'skip', 'a.md', '--t'], is: ['--to', '--tag'] },
+  // As bash splits `--on-existing=s` and `--on-existing=`.
+  { typed: ['convert', 'a.md', '--on-existing', '=', 's'], is: ['skip'] },
+  { typed: ['convert', 'a.md', '--on-existing', '='], is: ['fail', 'skip', 'overwrite', 'rename'] },
   { typed: ['completion', ''], is: ['bash', 'zsh', 'fish'] },
   { typed: ['logs', 'w'], is: ['worker'] },
+  { typed: ['help', 'sch'], is: ['schedule'] },
+  { typed: ['batch', 'help', 'li'], is: ['list'] },
   // The shell completes file names.
   { typed: ['convert', 're'], is: [] },
   { typed: ['convert', '--to', ''], is: [] },

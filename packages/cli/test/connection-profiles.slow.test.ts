@@ -93,10 +93,10 @@ it('commands and workers connect with the certificate of a profile', async () =>
 
 it('tells what to set when only one side may speak TLS', async () => {
   const plain = await fileconv(['job', 'list'], { cwd, env: { TEMPORAL_ADDRESS: mutual.address } });
-  expect(plain.stderr).toContain('If TLS is spoken there, set TEMPORAL_TLS=true');
+  expect(plain.stderr).toContain('If it uses TLS, set TEMPORAL_TLS=true');
   const env = { TEMPORAL_ADDRESS: testTemporalAddress(), TEMPORAL_TLS: 'true' };
   const overTls = await fileconv(['job', 'list'], { cwd, env });
-  expect(overTls.stderr).toContain('If no TLS is spoken there, unset TEMPORAL_TLS');
+  expect(overTls.stderr).toContain('If it does not use TLS, unset TEMPORAL_TLS');
 });
 
 it('sends the API key with every request, over TLS', async () => {

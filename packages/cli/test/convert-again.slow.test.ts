@@ -44,7 +44,7 @@ it('a second command waits for the job of a file, however the first command ende
   const again = request(folder);
   expect((await again.ended).code).toBe(0);
   expect(again.stderr()).toMatch(
-    /^a\.png: job \S+\/a\.gif-\w{16} converts it already; waiting for that one\.\na\.png has waited for the service to finish the conversion since \d\d:\d\d:\d\d UTC\. It tries again at \d\d:\d\d:\d\d UTC\.\n$/,
+    /^a\.png: job \S+\/a\.gif-\w{16} is already converting it; waiting for that job\.\na\.png has been waiting since \d\d:\d\d:\d\d UTC for the service to finish the conversion\. It tries again at \d\d:\d\d:\d\d UTC\.\n$/,
   );
   expect(await filesBelow(folder)).toEqual(['a.gif', 'a.png']);
   expect(await requests()).toBe(before + 1);
@@ -107,7 +107,7 @@ describe('standard input', () => {
     expect(again).toMatchObject({ code: 0, stdout: holds('Joined') });
     // The first job may or may not have ended by now.
     expect(again.stderr).toMatch(
-      /^standard input: job \S+\/result\.html-\w{16} converts it already|: its job has converted standard input\./,
+      /^standard input: job \S+\/result\.html-\w{16} is already converting it|: its job has converted standard input\./,
     );
     expect(await requests()).toBe(before + 1);
     expect(await left()).toEqual([]);

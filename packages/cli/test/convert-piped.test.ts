@@ -63,9 +63,7 @@ it('exits with 141 if its reader ends early, says where the result is, and deliv
   expect(stdout).toBe('<!DOCTYPE  141\n');
   expect(linesOf(withoutEverydayWaits(await readFile(path.join(cwd, 'stderr'), 'utf8')))).toEqual([
     expect.stringMatching(/^a\.md is converted \(/),
-    expect.stringMatching(
-      /^The reader of standard output ended before it had all\. The result is \S+\/result\.html; the same/,
-    ),
+    expect.stringMatching(/^The reader of standard output stopped early\. The result is \S+\/result\.html; the same/),
   ]);
   const again = await fileconv(args, { cwd, env: stack.env });
   expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining('Long') as unknown });
@@ -113,7 +111,7 @@ it('exits with 1 if the conversion fails, writes nothing to standard output and 
 });
 
 it.each<[line: string, message: RegExp]>([
-  ['- --to pdf --out -', /Say it: --from FORMAT/],
+  ['- --to pdf --out -', /Name the format: --from FORMAT/],
   ['- --from foo --to pdf --out -', /The input format foo is not known\. See: fileconv formats/],
   ['- --from png --to docx --out -', /png to docx/],
   ['- --from md --to pdf', /--out FILE, or --out -/],
@@ -140,7 +138,7 @@ it('reads no more of standard input than the service accepts, and names the limi
   const env = { FILECONV_SERVICE_MAX_UPLOAD_BYTES: '2000' };
   const ended = await piping(toStdout, { input: 'x'.repeat(2_001), cwd: await newFolder(), env }).ended;
   expect(ended).toMatchObject({ code: 2, stdout: '' });
-  expect(ended.stderr).toMatch(/standard input is larger than the service takes: 2\.0 kB \(2000 bytes\)/);
+  expect(ended.stderr).toMatch(/standard input is larger than the service accepts: 2\.0 kB \(2000 bytes\)/);
   expect(await left()).toEqual([]);
 });
 

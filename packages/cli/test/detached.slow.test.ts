@@ -32,6 +32,8 @@ it('serves commands, appears in status, logs and open, and ends with down', asyn
   const second = await fileconvProcess(['up', '--detach'], { cwd });
   const refusal = expect.stringMatching(new RegExp(`^error: Process ${pid} has run the stack`)) as string;
   expect([second.code, second.stdout, linesOf(second.stderr)]).toEqual([1, '', [refusal]]);
+  const third = await fileconvProcess(['up', '--detach', '--json'], { cwd });
+  expect(parseJson(third.stdout)).toMatchObject({ error: { code: 'STACK_RUNNING' } });
   await writeFile(path.join(cwd, 'a.md'), '# A\n');
   const converted = await fileconv(['convert', 'a.md', '--to', 'html', '--json'], { cwd });
   const { workflowId } = z.object({ workflowId: z.string() }).parse(parseJson(converted.stdout));

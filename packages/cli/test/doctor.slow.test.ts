@@ -96,7 +96,7 @@ describe('fileconv doctor', () => {
     const found = await examine(fresh);
     expect(found.parts).toEqual(['Temporal', 'service of app embedded']);
     expect(found.says).toBe(`No stack runs in ${cwd}/.fileconv`);
-    expect(found.fix).toMatch(/^Start it \(fileconv up\), or name a Temporal that runs/);
+    expect(found.fix).toMatch(/^Start one \(fileconv up\), or set TEMPORAL_ADDRESS to a Temporal that runs/);
     const [, service] = found.findings.filter(({ status }) => status === 'broken');
     expect(service?.fix).toMatch(/^Start it \(fileconv up, or fileconv service\)/);
     const other = path.join(await newFolder(), '.fileconv');
@@ -106,7 +106,7 @@ describe('fileconv doctor', () => {
     await mkdir(path.join(own, 'fileconv'), { recursive: true });
     await writeFile(path.join(own, 'fileconv/last-stack'), other);
     const elsewhere = await examine({ ...fresh, XDG_CONFIG_HOME: own });
-    expect(elsewhere.fix).toContain(`One runs in ${other}: type the command in its folder`);
+    expect(elsewhere.fix).toContain(`One runs in ${other}: run the command in its folder`);
   });
 
   it('reports an app that was configured after the stack was started, and how to make its worker know it', async () => {
@@ -224,7 +224,7 @@ describe('fileconv doctor', () => {
       const { url } = z.object({ url: z.string() }).parse(await receiver.untilJson());
       const at = (baseUrl: string) => ({ ...key, [`FILECONV_CALLBACKS_${kind.toUpperCase()}_BASE_URL`]: baseUrl });
       const good = await examine(at(url));
-      expect(good.findings.find(({ part }) => part === 'callbacks')?.says).toBe(`${url} takes signed callbacks`);
+      expect(good.findings.find(({ part }) => part === 'callbacks')?.says).toBe(`${url} accepts signed callbacks`);
       const otherKey = await examine({ ...at(url), HOOK_KEY: 'another-key-0123456789-0123456789-0123' });
       expect(otherKey).toMatchObject({ parts: ['callbacks'], says: expect.stringContaining('another key') as string });
       const other = await examine(at(rig.stub.url));

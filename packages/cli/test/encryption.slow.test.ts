@@ -185,7 +185,7 @@ describe('the codec server', () => {
     [
       'when another program has its port',
       {},
-      (): string => `Something else listens on 127.0.0.1:${new URL(stack.codec.url).port}. End it`,
+      (): string => `Something else is listening on 127.0.0.1:${new URL(stack.codec.url).port}. Stop it`,
     ],
     [
       'without keys',

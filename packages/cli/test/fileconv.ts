@@ -167,7 +167,7 @@ function watched(
 }
 
 const everydayWait =
-  /^.* (?:waits|has waited) for (?:the service to finish the conversion|the service's callback|the callback that tells whether|the attempt under way|the worker of the stack|a worker that (?:is free|takes it|continues)).*\n/gm;
+  /^.* (?:is waiting|has been waiting since [\d: ()A-Z-]+) for (?:the service to finish the conversion|the service's callback|the callback that says whether|the attempt under way|the worker of the stack|a worker that (?:is free|takes it|can run it)).*\n/gm;
 
 /** Removes lines about waiting: on a busy machine, even a healthy command prints them for a job that stands still for 8 s. */
 export function withoutEverydayWaits(stderr: string): string {

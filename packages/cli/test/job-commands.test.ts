@@ -64,7 +64,7 @@ describe('fileconv job show', () => {
     }
     const ended = await run('show', job.workflowId);
     expect(shown(ended, 'Waits for')).toBe(
-      'a worker that gets on with it: its workflow task fails again and again. BadSearchAttributes: ConversionVCredits',
+      'a worker that can run it: its workflow task keeps failing. BadSearchAttributes: ConversionVCredits',
     );
     expect(ended.stdout).toContain(`Its events: temporal workflow show --workflow-id '${cwd}'`);
     await job.terminate();
@@ -153,7 +153,7 @@ describe('fileconv job show', () => {
     const ended = await run(command, 'no/such');
     expect(ended).toMatchObject({ code: 2, stdout: '' });
     expect(linesOf(ended.stderr)).toEqual([
-      'error: Temporal knows no job no/such in namespace default. See: fileconv job list',
+      'error: Temporal has no job no/such in namespace default. See: fileconv job list',
     ]);
   });
 });

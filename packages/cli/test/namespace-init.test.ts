@@ -59,7 +59,7 @@ describe('fileconv namespace init', () => {
     await proxy.close();
     expect(refused.code).toBe(0);
     expect(linesOf(refused.stderr).at(-1)).toBe(
-      `warning: Closed workflows are not kept for 30 days: Request unauthorized. Somebody who may can type: ${command.replace(env.TEMPORAL_ADDRESS, proxy.address)}`,
+      `warning: Closed workflows are not kept for 30 days: Request unauthorized. Someone with the right to do this can run: ${command.replace(env.TEMPORAL_ADDRESS, proxy.address)}`,
     );
     expect(linesOf((await fileconv(['namespace', 'init'], { cwd, env })).stderr).at(-1)).toBe(
       `From now on, namespace ${namespace} keeps closed workflows for 30 days.`,

@@ -162,7 +162,7 @@ it('a batch between buckets keeps manifest, results and report there; run again,
   expect(await fileconv(['open', 'year'], options)).toMatchObject({
     code: 0,
     stdout: `s3://${out}/${runs}report.html\n`,
-    stderr: 'A browser does not open what is in a store. Fetch it with a tool of that store.\n',
+    stderr: 'A browser cannot open a file in an object store. Download it with a tool for that store.\n',
   });
   const files = ['manifest.jsonl', 'receipt.csv', 'report.csv', 'report.html', 'report.json', 'results.jsonl'];
   expect(keys).toEqual(expect.arrayContaining(files.map((name) => runs + name)));
@@ -172,7 +172,7 @@ it('a batch between buckets keeps manifest, results and report there; run again,
   await put(source, names[1] ?? '', 'changed');
   await put(source, names[2] ?? '');
   expect(linesOf((await run()).stdout)[0]).toBe(
-    'All 3 files are done. 1 converted; 2 skipped: their results are there already.',
+    'All 3 files are done. 1 converted; 2 skipped: their results already exist.',
   );
   const retried = await fileconv(['batch', 'retry', 'year'], { ...options, cwd: await newFolder() });
   expect(retried.stdout).toBe('Batch year: nothing to do, 3 files done before.\n');

@@ -49,7 +49,7 @@ it('fileconv formats lists exactly the names that --to accepts', async () => {
     await writeFile(path.join(folder, `there.${format.split('-')[0] ?? ''}`), 'x');
     // Only the existing destination is refused, so the format was accepted.
     const ended = await run('convert', `there.${input ?? ''}`, '--to', format);
-    expect([format, ended.stderr]).toEqual([format, expect.stringContaining('exists already')]);
+    expect([format, ended.stderr]).toEqual([format, expect.stringContaining('already exists')]);
   }
   expect(service.count('upload/file')).toBe(0);
 });
@@ -150,11 +150,11 @@ it('a command that joined a batch converts files added since, and reports on all
     await until('the first job was submitted', () => service.count('convert/file') > before);
     await writeFile(path.join(folder, 'grows', 'late.md'), '# Late');
     const joined = start(...args);
-    await joined.until(/Batch grows is running already, /);
+    await joined.until(/Batch grows is already running, /);
     release();
     expect((await first.ended).code).toBe(0);
     const { code, stdout, stderr } = await joined.ended;
-    expect(linesOf(stdout)[0]).toBe('1 of 31 files failed. 30 skipped: their results are there already.');
+    expect(linesOf(stdout)[0]).toBe('1 of 31 files failed. 30 skipped: their results already exist.');
     expect(stderr).toMatch(/^warning: 1 file of format md can't be converted, and will fail/m);
     expect([code, service.count('convert/file') - before]).toEqual([1, 30]);
   } finally {

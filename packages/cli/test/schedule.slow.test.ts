@@ -112,7 +112,7 @@ describe('fileconv schedule', () => {
     const asked = ['--every', '1h', '--settled', '1s', '--name', 'odd', '--from', 'odd', '--out', 'odd out'];
     expect([(await create(...asked)).code, (await schedule('trigger', 'odd')).code]).toEqual([0, 0]);
     const told =
-      /The last sweep of schedule odd has not converted all: 2 files not converted\. See: fileconv batch status odd\n {2}.*would both become/;
+      /The last sweep of schedule odd did not convert everything: 2 files not converted\. See: fileconv batch status odd\n {2}.*would both become/;
     await until('the list tells of it', async () => told.test((await schedule('list')).stdout));
     expect(await find('odd')).toMatchObject({
       lastResult: { succeeded: 1, failed: 2, refused: 2, planned: { leftOut: 0 } },

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { execFileSync } from 'node:child_process';
-import { commandEnv, fileconv, newFolder, startFileconv } from './fileconv';
+import { commandEnv, fileconv, newFolder, parseJson, startFileconv } from './fileconv';
 import { hasScript, onScreen } from './pseudo-terminal';
 
 /** The output of `fileconv service` for someone who connects a client. */
@@ -41,4 +41,11 @@ it('prints lines to paste that read the token from its file if there is no termi
     if (!entry.isFile() || entry.name === 'embedded-app.token') continue;
     expect((await readFile(path.join(entry.parentPath, entry.name), 'latin1')).includes(token)).toBe(false);
   }
+});
+
+it('doctor names no port 0, which stands for any free one', async () => {
+  const ended = await fileconv(['doctor', '--json'], { cwd: await newFolder(), env });
+  const { findings } = parseJson(ended.stdout) as { findings: { part: string; says: string }[] };
+  const [service] = findings.filter(({ part }) => part === 'service of app embedded');
+  expect(service?.says).toMatch(/^No conversion service runs on /);
 });

@@ -64,6 +64,6 @@ it('reports an ordinary wait once where no terminal shows it, and not as a warni
   const next: Stall = { reason: 'conversion', waitsFor: 'the attempt under way (downloading)', because: 'Not yet.' };
   expect(await tellAll([ordinary, next], { isLive: true })).toEqual([]);
   expect(await tellAll([ordinary, next], { isLive: false })).toEqual([
-    'Batch b waits for the service to finish the conversion.',
+    'Batch b is waiting for the service to finish the conversion.',
   ]);
 });

@@ -27,6 +27,8 @@ it.each(['worker', 'callbacks'])(
   async (part) => {
     const ended = await fileconv([part], { cwd: await newFolder() });
     expect(ended).toMatchObject({ code: 1, stdout: '' });
-    expect(ended.stderr).toMatch(/^error: No stack runs in .* Start it \(fileconv up\), or name a Temporal that runs/);
+    expect(ended.stderr).toMatch(
+      /^error: No stack runs in .* Start one \(fileconv up\), or set TEMPORAL_ADDRESS to a Temporal that runs/,
+    );
   },
 );

@@ -33,7 +33,7 @@ it.each([
 it.each(['192.0.2.1', 'no-such-host.invalid', 'no:host'])('callbacks refuses %s as callbacks.host', async (host) => {
   const ended = await run('callbacks', { FILECONV_CALLBACKS_HOST: host });
   expect(linesOf(ended.stderr)).toEqual([
-    `error: callbacks.host: ${host} is no address of this machine. Leave it out to listen on 127.0.0.1.`,
+    `error: callbacks.host: ${host} is not an address of this machine. Leave it out to listen on 127.0.0.1.`,
   ]);
   expect(ended.code).toBe(1);
 });

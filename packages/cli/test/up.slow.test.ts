@@ -83,7 +83,7 @@ describe('fileconv up', () => {
     const ended = await up.ended;
     expect(ended.code).toBe(1);
     expect(ended.stderr).toBe(
-      `error: The stack ended unasked: a bug (logs: ${cwd}/.fileconv/logs). Jobs that are not finished continue with the next stack: fileconv up\n`,
+      `error: The stack stopped by itself: a bug (logs: ${cwd}/.fileconv/logs). Unfinished jobs continue with the next stack: fileconv up\n`,
     );
     expect(isAlive(temporal)).toBe(false);
   });
@@ -112,7 +112,7 @@ describe('fileconv up', () => {
     server?.close();
     expect(ended).toMatchObject({ code: 1, stdout: '' });
     expect(linesOf(ended.stderr)).toEqual([
-      expect.stringMatching(new RegExp(`^error: Something else listens on 127\\.0\\.0\\.1:${port}\\. `)),
+      expect.stringMatching(new RegExp(`^error: Something else is listening on 127\\.0\\.0\\.1:${port}\\. `)),
     ]);
   });
 

@@ -50,7 +50,7 @@ it('job watch and convert report a parked job, with the command that resumes it'
   const converting = command('convert', 'a.md', '--to', 'pdf', '--json');
   const cure = `When vCredits were added: fileconv app ready --app ${app}`;
   const waits = (who: string) =>
-    new RegExp(`warning: ${who} has waited for vCredits of app ${app} since ${time}\\. .*${cure}`);
+    new RegExp(`warning: ${who} has been waiting since ${time} for vCredits of app ${app}\\. .*${cure}`);
   await watching.until(waits('report\\.md'));
   await converting.until(waits('a\\.md'));
   expect(await interrupted(watching)).toMatch(/^The job continues without this command\. Come back: /m);
@@ -65,7 +65,7 @@ it('job show and a batch report a rate limit and its end', async () => {
   for (const name of ['a.md', 'b.md']) await writeFile(path.join(cwd, 'in', name), '# A\n');
   const batch = command('batch', 'run', 'in', '--to', 'pdf', '--name', 'limited');
   await batch.until(
-    new RegExp(`Batch limited has waited for the rate limit of app ${app} since ${time}, until ${time}\\.`),
+    new RegExp(`Batch limited has been waiting since ${time} for the rate limit of app ${app}, until ${time}\\.`),
   );
   await interrupted(batch);
   const shown = await fileconv(['job', 'show', workflowId], { cwd, env });
@@ -89,14 +89,14 @@ it('batch watch reports a service that is down and a missing worker', async () =
   await rig.stub.close();
   await run.until(
     new RegExp(
-      `Batch broken has waited for the conversion service of app ${app} since ${time}\\. .* What is broken: fileconv doctor --app ${app}`,
+      `Batch broken has been waiting since ${time} for the conversion service of app ${app}\\. .* What is broken: fileconv doctor --app ${app}`,
     ),
   );
   await rig.stopWorker();
   const watching = command('batch', 'watch', 'broken');
-  await watching.until(/Batch broken waits for a worker: none \w+ .*\. Start one: fileconv worker/);
+  await watching.until(/Batch broken is waiting for a worker: none \w+ .*\. Start one: fileconv worker/);
   expect(await interrupted(watching)).toMatch(
-    /Batch broken waits for a worker: .*\nDetached from batch broken\. It continues without this command\. Come back: /,
+    /Batch broken is waiting for a worker: .*\nDetached from batch broken\. It continues without this command\. Come back: /,
   );
   await interrupted(run);
 });
@@ -131,7 +131,9 @@ it('reports a silent service for the list of formats, then for the upload, each 
     new RegExp(`warning: The conversion service of app ${app} does not answer the question about formats .*${doctor}`),
   );
   await running.until(
-    new RegExp(`a\\.md has waited for the attempt under way \\(uploading\\) since ${time}\\. The service .*${doctor}`),
+    new RegExp(
+      `a\\.md has been waiting since ${time} for the attempt under way \\(uploading\\)\\. The service .*${doctor}`,
+    ),
   );
   await interrupted(running);
 });

@@ -24,7 +24,7 @@ it('asks the running service what it converts; without one, says what to install
   expect(refused.code).toBe(2);
   expect(refused.stderr).toContain("b.mp4 can't be converted: the service");
   const { findings } = parseJson((await run(['doctor', '--json'])).stdout) as { findings: object[] };
-  expect(findings).toContainEqual({ part: 'engines', status: 'skipped', says: 'those of the service that runs' });
+  expect(findings).toContainEqual({ part: 'engines', status: 'skipped', says: 'the running service has its own' });
   const alone = await run(['convert', 'a.md', '--to', 'html', '--out', 'alone.html'], {});
   expect(alone.code).toBe(2);
   expect(alone.stderr).toContain('There is no converter for md to html here. Run: npm install pandoc-wasm');

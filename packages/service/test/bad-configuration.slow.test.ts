@@ -82,7 +82,7 @@ const badConfigurations: [exitCode: 1 | 2, says: string, circumstances: Circumst
   ],
   [
     1,
-    'service.host: 192.0.2.1 is no address of this machine. Leave it out to listen on 127.0.0.1.',
+    'service.host: 192.0.2.1 is not an address of this machine. Leave it out to listen on 127.0.0.1.',
     { env: { FILECONV_SERVICE_HOST: '192.0.2.1', FILECONV_SERVICE_ALLOW_REMOTE: 'on' } },
   ],
   [
@@ -93,7 +93,7 @@ const badConfigurations: [exitCode: 1 | 2, says: string, circumstances: Circumst
   // Faults are configured, but a service that does not start must not announce them.
   [
     1,
-    'Something else listens on 127.0.0.1:PORT. End it, or give the service another port (FILECONV_SERVICE_PORT=0: any free one).',
+    'Something else is listening on 127.0.0.1:PORT. Stop it, or give the service another port (FILECONV_SERVICE_PORT=0: any free one).',
     { files: { 'faults.toml': '[[faults]]\nkind = "error"\nwhen = "before"\n' }, takePort: true },
   ],
 ];

@@ -88,7 +88,7 @@ function fill(
 export function notAName(written: string): string {
   const shown = shownAsWritten(written);
   if (holdsCredentials(written)) return `${shown} ${credentialsProblem}`;
-  return `${shown} is no file. Name a path, or a URI such as file:///srv/report.md.`;
+  return `${shown} is not a file. Name a path, or a URI such as file:///srv/report.md.`;
 }
 
 function checkNames(uri: string): ResolvedDestination {
@@ -129,13 +129,13 @@ const placeholders = ['dir', 'name', 'ext', 'from'] as const;
 export function parseTemplate(template: string): DestinationTemplate | { problem: string } {
   const placeholder = /\{([^{}]*)\}/g;
   if (/[{}]/.test(template.replace(placeholder, '')))
-    return { problem: 'a brace has no partner. Write placeholders as {name}.' };
+    return { problem: 'a brace is unmatched. Write placeholders as {name}.' };
   const known: readonly string[] = placeholders;
   for (const [, asked = ''] of template.matchAll(placeholder)) {
     if (!known.includes(asked)) return { problem: unknownPlaceholder(asked) };
   }
   if (/[/\\]$/.test(template) || template === '')
-    return { problem: 'it ends with no name for the file. Add {name}.{ext}' };
+    return { problem: 'it does not end with a file name. Add {name}.{ext}' };
   if (path.isAbsolute(template))
     return { problem: 'it is absolute. Name the folder with --out, and the rest in the template.' };
   if (template.split('/').includes('..')) return { problem: 'it leaves the out folder. Leave out the dots.' };

@@ -90,7 +90,7 @@ function readHeader(
       const what = text === '' ? `column ${index + 1} has no name.` : `there is no column ${JSON.stringify(text)}.`;
       problem(`${what} ${suggestColumn(text, 'column')}`);
     } else if (names.findIndex((other) => other.toLowerCase() === column) < index) {
-      problem(`column ${column} stands there twice. Remove one.`);
+      problem(`column ${column} appears twice. Remove one.`);
     }
     return column;
   });
@@ -165,11 +165,11 @@ function explain({ code, line, message }: { code: string; line: number; message:
       return `line ${lastLine + 1}: the row is longer than ${maxRecordBytes / 1024} KiB. Shorten it, or close a quote that opens there, or soon after.`;
     case 'CSV_QUOTE_NOT_CLOSED':
       // The error's own line is where the parser gave up.
-      return `line ${lastLine + 1}: a quote that opens there, or soon after, is never closed. Close it, and write a quote inside of quotes twice.`;
+      return `line ${lastLine + 1}: a quote that opens there, or soon after, is never closed. Close it, and write a quote inside quotes twice.`;
     case 'CSV_INVALID_CLOSING_QUOTE':
-      return `line ${line}: something follows a closing quote. Write a quote inside of quotes twice.`;
+      return `line ${line}: something follows a closing quote. Write a quote inside quotes twice.`;
     case 'INVALID_OPENING_QUOTE':
-      return `line ${line}: there is a quote inside of a value. Put the whole value in quotes, and write the quote twice.`;
+      return `line ${line}: there is a quote inside a value. Put the whole value in quotes, and write the quote twice.`;
     default:
       return `line ${line} is not CSV: ${message}.`;
   }

@@ -66,7 +66,7 @@ export interface BatchState extends BatchCounts {
   failures: Record<string, number>;
   /** Absent during planning, and for inline items. */
   planned?: PlannedRows;
-  /** URI of the folder of this run, with its manifest, results and report. Absent: nothing was to do, or inline items. */
+  /** URI of the folder of this run, with its manifest, results and report. Absent: there was nothing to do, or inline items. */
   folder?: string;
 }
 

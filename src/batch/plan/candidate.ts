@@ -193,7 +193,7 @@ function unusable(source: FileSnapshot, shown: string): (Refusal & Finding) | un
     case 'folder':
       return { code: 'SOURCE_IS_DIRECTORY', message: `${shown} is a folder.` };
     case 'other':
-      return { code: 'SOURCE_UNREADABLE', message: `${shown} is no regular file.` };
+      return { code: 'SOURCE_UNREADABLE', message: `${shown} is not a regular file.` };
     case 'none': {
       if (source.mayPass) return undefined;
       const reason = source.isLink ? 'is a symbolic link that leads nowhere' : source.reason;

@@ -151,7 +151,7 @@ class PlanCounts {
     rowCounts.todo += 1;
     rowCounts.bytes += bytes;
     if (item.replaces) rowCounts.replaced += 1;
-    else if (exists) this.existing.add('DESTINATION_EXISTS', `${shownPath(item.destination)} exists already.`);
+    else if (exists) this.existing.add('DESTINATION_EXISTS', `${shownPath(item.destination)} already exists.`);
     const format = this.#formats.get(key) ?? { ...kind, bytes: 0 };
     format.rows += 1;
     format.bytes += bytes;
@@ -196,7 +196,7 @@ export function summaryOf(planned: PlannedBatch): PlannedRows {
   const messages = [
     ...messagesOf(warnings),
     ...(repeated > 0 ? [`${counted(repeated, 'file')} named more than once, and taken once.`] : []),
-    ...(unsettled > 0 ? [`${counted(unsettled, 'file')} left out that may still be being written.`] : []),
+    ...(unsettled > 0 ? [`${counted(unsettled, 'file')} left out because they may still be changing.`] : []),
     ...(ownResults > 0 ? [`${counted(ownResults, 'result')} of earlier runs left out.`] : []),
     ...missingMessages(missing),
   ];

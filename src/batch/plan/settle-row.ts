@@ -118,7 +118,7 @@ export interface FormatQuestions {
 const nameless: Refusal = {
   code: 'NOT_VALID_EXTENSION',
   message:
-    "By the extension of its name the service tells a file's format, and there is none. Rename it, for example to NAME.md.",
+    "The service takes a file's format from the extension of its name, and there is none. Rename it, for example to NAME.md.",
 };
 
 /** Asks a service once per pair. A service that does not say refuses nothing: the jobs find out. */

@@ -97,9 +97,9 @@ function waits({ running }: BatchReport, timeZone: string | undefined): Markup |
   const { waitsFor, because, since, until, next } = running?.waits ?? {};
   if (waitsFor === undefined) return undefined;
   return html`<section class="note">
-    <h2>It waits for ${waitsFor}</h2>
+    <h2>Waiting for ${waitsFor}</h2>
     ${since !== undefined && html`<p>Since ${shownAt(since, timeZone)}.</p>`}
-    ${until !== undefined && html`<p>It is tried again at ${shownAt(until, timeZone)}.</p>`}
+    ${until !== undefined && html`<p>Next attempt at ${shownAt(until, timeZone)}.</p>`}
     ${because !== undefined && html`<p>${Markup.withCode(because)}</p>`}
     ${next && html`<p>${next.why}: <code>${next.command}</code></p>`}
   </section> `;

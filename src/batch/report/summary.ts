@@ -133,9 +133,9 @@ export function headlineOf(report: BatchReport): Headline {
     const done = [
       succeeded > 0 && succeeded < items ? `${formatCount(succeeded)} converted` : '',
       failed > 0 && status === 'cancelled' ? `${formatCount(failed)} failed` : '',
-      there > 0 ? `${formatCount(there)} skipped: their results are there already` : '',
+      there > 0 ? `${formatCount(there)} skipped: their results already exist` : '',
       missing > 0
-        ? `${formatCount(missing)} skipped: done before, and gone since (--again makes such results again)`
+        ? `${formatCount(missing)} skipped: done before, and gone since (--again converts these files again)`
         : '',
       unconvertible > 0 ? `${formatCount(unconvertible)} skipped: the service does not convert them` : '',
     ].filter((part) => part !== '');

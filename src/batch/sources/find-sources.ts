@@ -142,7 +142,7 @@ async function* matching(
     },
     looking,
   );
-  const problem = `${pattern} matches no file. Check the pattern and the folder.`;
+  const problem = `${pattern} matches no file. Check the pattern, the folder, and what --exclude leaves out.`;
   yield* orElse(found, () => noFile(pattern, 'SOURCE_NOT_FOUND', problem));
 }
 

@@ -70,7 +70,7 @@ export class NotAConversionJobError extends Error {
     readonly workflowId: string,
     readonly workflowType: string,
   ) {
-    super(`${workflowId} is no conversion job but a workflow of type ${workflowType}`);
+    super(`${workflowId} is not a conversion job but a workflow of type ${workflowType}`);
   }
 }
 
@@ -163,7 +163,7 @@ export async function readBatchWaiting(
 function waitingOfState({ status, needsAttention }: BatchState, name: string): Waiting | undefined {
   if (status === 'paused') {
     const next = { why: 'Continue', command: `fileconv batch resume ${shellWord(name)}` };
-    return { reason: 'paused', waitsFor: 'somebody who resumes it', next };
+    return { reason: 'paused', waitsFor: 'someone to resume it', next };
   }
   if (!needsAttention) return undefined;
   const { code, message: because, app } = needsAttention;

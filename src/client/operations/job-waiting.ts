@@ -51,7 +51,7 @@ const unanswered: Readonly<Record<string, string>> = {
 
 function pausedInTemporal(workflowId: string): Waiting {
   const command = `temporal workflow unpause --workflow-id ${shellWord(workflowId)}`;
-  return { reason: 'paused', waitsFor: 'somebody who unpauses it in Temporal', next: { why: 'Continue', command } };
+  return { reason: 'paused', waitsFor: 'someone to unpause it in Temporal', next: { why: 'Continue', command } };
 }
 
 /**
@@ -75,7 +75,7 @@ export async function readFailingTask(
     if (!failed) continue;
     const failure = failed.failure && (await withMessages(client.options.loadedDataConverter, failed.failure));
     const because = failure?.message ?? undefined;
-    const waitsFor = 'a worker that gets on with it: its workflow task fails again and again';
+    const waitsFor = 'a worker that can run it: its workflow task keeps failing';
     const next = { why: 'Its events', command: `temporal workflow show --workflow-id ${shellWord(workflowId)}` };
     return defined({ reason: 'worker' as const, waitsFor, because, next });
   }
@@ -104,7 +104,7 @@ export function waitingOf(
   const waitsFor =
     phase === 'converting'
       ? "the service's callback, or the time to poll"
-      : 'the callback that tells whether the submit ran, or the pause before the next one';
+      : 'the callback that says whether its submit ran, or the time to submit again';
   return { reason: 'conversion', waitsFor };
 }
 
@@ -191,11 +191,7 @@ export function waitingOfCode(code: string, app: string | undefined): Waiting | 
     case 'server':
       return service;
     // Retried, or the end of the job.
-    case 'caller':
-    case 'input':
-    case 'chain':
-    case 'expired':
-    case undefined:
+    default:
       return /^HTTP_5\d\d$/.test(code) ? service : undefined;
   }
 }

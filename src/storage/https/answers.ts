@@ -45,6 +45,7 @@ export function connectionFailure(url: URL, error: unknown): StorageError {
   if (/CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ALTNAME/.test(code)) {
     return refused(url, 'SOURCE_UNREADABLE', `the certificate of ${url.hostname} is not trusted (${code}).`);
   }
-  const reason = code === 'UND_ERR_BODY_TIMEOUT' ? 'no more bytes come' : error instanceof Error ? error.message : code;
+  const reason =
+    code === 'UND_ERR_BODY_TIMEOUT' ? 'no more bytes arrive' : error instanceof Error ? error.message : code;
   return refused(url, 'STORAGE_FAILED', `${[...new Set([code, reason])].filter(Boolean).join(': ')}.`);
 }

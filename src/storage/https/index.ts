@@ -94,7 +94,7 @@ export function createHttpsFiles({
       } catch (error) {
         throw connectionFailure(url, error);
       }
-      if (!seen && passed > maxBytes) throw refused(url, 'SOURCE_UNREADABLE', `more than ${maxBytes} bytes come.`);
+      if (!seen && passed > maxBytes) throw refused(url, 'SOURCE_UNREADABLE', `more than ${maxBytes} bytes arrive.`);
       if (seen && passed !== seen.size) throw changed(url);
     }
     const stream = Readable.from(bytes(), { objectMode: false });
@@ -160,7 +160,7 @@ async function get(
       if (![301, 302, 303, 307, 308].includes(answer.statusCode) || typeof location !== 'string') return answer;
       answer.body.on('error', () => undefined).destroy();
       if (!URL.canParse(location, url.href)) {
-        throw refused(first, 'SOURCE_UNREADABLE', 'it leads to what is no address. Open it in a browser.');
+        throw refused(first, 'SOURCE_UNREADABLE', 'it leads to an invalid address. Open it in a browser.');
       }
       url = new URL(location, url);
     }
@@ -197,7 +197,7 @@ function assertType(url: URL, { headers }: Dispatcher.ResponseData): void {
 
 function addressOf(uri: string): URL {
   if (URL.canParse(uri)) return new URL(uri);
-  throw unsupported(uri, 'it is no valid address. Check host and port');
+  throw unsupported(uri, 'it is not a valid address. Check host and port');
 }
 
 function notWritten(uri: string): StorageError {

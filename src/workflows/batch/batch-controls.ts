@@ -40,7 +40,7 @@ export function listenTo(batch: ControlledBatch): void {
 /** While a batch plans, it handles only these; other signals stay buffered. */
 export function listenToPlanning(state: () => BatchState, cancel: () => void): void {
   setHandler(defineQuery<BatchState>(batchStateQuery), state);
-  const plans = 'It looks for files still. Once it converts them, it can be told so.';
+  const plans = 'It is still looking for files. Try again once it converts them.';
   for (const name of [batchPauseSignal, batchResumeSignal, batchWindowSignal]) {
     setHandler(defineUpdate<BatchState>(name), state, { validator: () => refuse(plans) });
   }

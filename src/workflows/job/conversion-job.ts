@@ -8,6 +8,7 @@ import {
 } from '@temporalio/workflow';
 import { failureCodes, type TaskReport } from '../../job/activities';
 import { defined } from '../../job/defined';
+import { shellWord } from '../../messages/wording';
 import {
   type ConversionJobInput,
   type ConversionJobResult,
@@ -128,7 +129,7 @@ class ConversionJob extends JobParts {
     if (onUnknownOutcome === 'fail') {
       throw this.progress.failed(
         failure,
-        `The conversion was paid for, and the service no longer has it. Policy onUnknownOutcome is "fail": nothing was submitted again. To convert all the same: fileconv job retry ${workflowInfo().workflowId} --resubmit`,
+        `The conversion was paid for, and the service no longer has it. Policy onUnknownOutcome is "fail": nothing was submitted again. To convert all the same: fileconv job retry ${shellWord(workflowInfo().workflowId)} --resubmit`,
       );
     }
     this.progress.taskId = undefined;

@@ -7,6 +7,7 @@ import {
   type TaskReport,
 } from '../../job/activities';
 import { defined } from '../../job/defined';
+import { shellWord } from '../../messages/wording';
 import { awaitConversion, awaitProof } from './await-conversion';
 import { acceptedBeforeLoss, type JobFailure } from './job-failure';
 import type { JobParts } from './job-parts';
@@ -164,7 +165,7 @@ class Resubmissions {
     if (isForbidden) {
       throw progress.failed(
         failure,
-        `Policy onUnknownOutcome is "fail": nothing was submitted again. Look at the service whether the conversion ran; to convert all the same: fileconv job retry ${workflowInfo().workflowId} --resubmit`,
+        `Policy onUnknownOutcome is "fail": nothing was submitted again. Look at the service whether the conversion ran; to convert all the same: fileconv job retry ${shellWord(workflowInfo().workflowId)} --resubmit`,
       );
     }
     await this.next(failure);

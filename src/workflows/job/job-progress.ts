@@ -32,7 +32,7 @@ import {
 import { listedErrorCode, isListed, searchAttributes, storable, type ListedStatus } from '../../job/search-attributes';
 import { workflowPath } from '../../job/temporal-ui';
 import { boundWarnings } from '../../job/warnings';
-import { formatDuration, shownTime } from '../../messages/wording';
+import { formatDuration, shellWord, shownTime } from '../../messages/wording';
 import type { JobFailure } from './job-failure';
 
 /** Tracks the state of a job for the query, the UI, the log, and the times and requests in the result. */
@@ -161,7 +161,7 @@ export class JobProgress {
       // A paid conversion is never given up silently.
       this.charge.taskId !== undefined &&
         !output &&
-        `The service accepted it as conversion task ${this.charge.taskId}. To fetch the result without converting again: fileconv job retry ${workflowInfo().workflowId}`,
+        `The service accepted it as conversion task ${this.charge.taskId}. To fetch the result without converting again: fileconv job retry ${shellWord(workflowInfo().workflowId)}`,
       possiblyChargedTwice && 'An earlier submit may have been charged too.',
     ];
     return ApplicationFailure.create({
@@ -235,7 +235,7 @@ export class JobProgress {
       this.charge.possiblyChargedTwice &&
         '**Possibly charged twice**: a submit with an unknown outcome was sent again.',
       parent && `Started by [${parent.workflowId}](${workflowPath(parent.namespace, parent.workflowId)})`,
-      `In a terminal: \`fileconv job show ${workflowId}\``,
+      `In a terminal: \`fileconv job show ${shellWord(workflowId)}\``,
     ];
     setCurrentDetails(lines.filter((line) => typeof line === 'string').join('\n\n'));
   }

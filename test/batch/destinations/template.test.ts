@@ -29,9 +29,9 @@ describe('a template', () => {
   it.each([
     ['{nme}.pdf', 'there is no {nme}. Did you mean {name}?'],
     ['{whatever}', 'there is no {whatever}. Known are {dir}, {name}, {ext}, {from}.'],
-    ['{name.pdf', 'a brace has no partner. Write placeholders as {name}.'],
-    ['{dir}/', 'it ends with no name for the file. Add {name}.{ext}'],
-    ['', 'it ends with no name for the file. Add {name}.{ext}'],
+    ['{name.pdf', 'a brace is unmatched. Write placeholders as {name}.'],
+    ['{dir}/', 'it does not end with a file name. Add {name}.{ext}'],
+    ['', 'it does not end with a file name. Add {name}.{ext}'],
     ['/out/{name}', 'it is absolute. Name the folder with --out, and the rest in the template.'],
     ['../{name}', 'it leaves the out folder. Leave out the dots.'],
   ])('%j is rejected', (template, problem) => expect(parseTemplate(template)).toEqual({ problem }));

@@ -104,7 +104,7 @@ describe('a CSV manifest', () => {
     ['m.csv has no rows below its header. Add one line for each file.', 'source,output\n'],
     ['m.csv line 1: column output is missing. Add it, or name one format for all rows with --to.', 'source\na.md\n'],
     ['m.csv line 1: there is no column "sorce". Did you mean source?', 'sorce,output\n'],
-    ['m.csv line 1: column source stands there twice. Remove one.', 'source,output,source\n'],
+    ['m.csv line 1: column source appears twice. Remove one.', 'source,output,source\n'],
     [
       'm.csv line 1: there is no column "source|output". Columns are source, output, input, parameters, destination.',
       'source|output\na.md|pdf\n',
@@ -112,7 +112,7 @@ describe('a CSV manifest', () => {
     ['m.csv line 2: there is no column "sorce". Did you mean source?', 'sep=;\nsorce;output\n'],
     ['m.csv is a spreadsheet. Save it as CSV in UTF-8.', 'PK\u0003\u0004rest'],
     [
-      'm.csv line 3: a quote that opens there, or soon after, is never closed. Close it, and write a quote inside of quotes twice. What follows was not checked.',
+      'm.csv line 3: a quote that opens there, or soon after, is never closed. Close it, and write a quote inside quotes twice. What follows was not checked.',
       `source,output\na,pdf\n"b,pdf\n${'c,pdf\n'.repeat(100)}`,
     ],
     [
@@ -120,11 +120,11 @@ describe('a CSV manifest', () => {
       `source,output\na,pdf\n${'b'.repeat(70_000)},pdf\n`,
     ],
     [
-      'm.csv line 2: something follows a closing quote. Write a quote inside of quotes twice. What follows was not checked.',
+      'm.csv line 2: something follows a closing quote. Write a quote inside quotes twice. What follows was not checked.',
       'source,output\n"a"b,pdf\n',
     ],
     [
-      'm.csv line 2: there is a quote inside of a value. Put the whole value in quotes, and write the quote twice. What follows was not checked.',
+      'm.csv line 2: there is a quote inside a value. Put the whole value in quotes, and write the quote twice. What follows was not checked.',
       'source,output\na"b,pdf\n',
     ],
   ])('is rejected, with the line and advice: %s', async (message, content) => {

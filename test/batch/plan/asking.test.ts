@@ -15,7 +15,7 @@ it.each([
   // An extension need not be the name of a format.
   ['unknownInput', {}, undefined],
   ['unknownInput', { input: 'mdd' }, 'INVALID_INPUT_FORMAT: The service knows no format mdd. See:'],
-  [true, { extension: '' }, "NOT_VALID_EXTENSION: By the extension of its name the service tells a file's format"],
+  [true, { extension: '' }, "NOT_VALID_EXTENSION: The service takes a file's format from the extension of its name"],
 ] as const)('turns the answer %s about %j into %s', async (answer, changes, said) => {
   const refusal = await askingOf(service(answer), 'fail')({ ...pair, ...changes });
   if (said === undefined) expect(refusal).toBeUndefined();

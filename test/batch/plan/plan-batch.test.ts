@@ -109,7 +109,7 @@ describe('a plan of folders', () => {
       'gone.md does not exist. Its item will fail.',
       'link.md is a symbolic link that leads nowhere. Its item will fail.',
     ]);
-    expect(messagesOf(planned.existing)).toEqual([`${path.join(cwd, 'out/in/a.pdf')} exists already.`]);
+    expect(messagesOf(planned.existing)).toEqual([`${path.join(cwd, 'out/in/a.pdf')} already exists.`]);
     const [empty] = await readItems(cwd);
     expect(empty?.refused).toEqual({ code: 'SOURCE_EMPTY', message: 'in/empty.md is empty.' });
   });

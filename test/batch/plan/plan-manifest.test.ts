@@ -42,7 +42,7 @@ describe('a plan of a manifest', () => {
     expect(messagesOf((await planManifest(cwd, 'n.csv', { out: null })).problems)).toEqual([
       `n.csv line 2, column destination: ../../etc/x is outside of ${cwd}. Name a file in there, or an absolute path.`,
       'n.csv line 3, column source: b does not exist.',
-      'n.csv line 4, column destination: file://host/c.pdf is no file. Name a path, or a URI such as file:///srv/report.md.',
+      'n.csv line 4, column destination: file://host/c.pdf is not a file. Name a path, or a URI such as file:///srv/report.md.',
       'n.csv line 5, column source: Cannot use "gs://in/d": it is not a file: URI.',
       'n.csv line 6, column destination: Cannot use "gs://out/e.pdf": it is not a file: URI.',
     ]);

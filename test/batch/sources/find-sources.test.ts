@@ -80,7 +80,7 @@ describe('a named source', () => {
     const { shown, refused, problems } = await find(cwd, { sources });
     expect([shown, problems]).toEqual([['nowhere.md', 'a.md', 'a.md/b'], []]);
     expect(refused).toEqual([
-      '*.docx matches no file. Check the pattern and the folder.',
+      '*.docx matches no file. Check the pattern, the folder, and what --exclude leaves out.',
       'Cannot use "odd:///b": it is not a file: URI.',
     ]);
   });

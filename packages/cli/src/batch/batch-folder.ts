@@ -33,7 +33,7 @@ export function folderUri({ cwd }: Pick<CommandContext, 'cwd'>, typed: string): 
     throw new CommandError('USAGE', [`${shownAsWritten(typed)} can't be used as a folder: ${why}. Name another.`]);
   }
   if (uri !== undefined) return asFolder(uri);
-  throw new CommandError('USAGE', [`${typed} is no folder. Name a path, or a URI such as s3://bucket/folder/.`]);
+  throw new CommandError('USAGE', [`${typed} is not a folder. Name a path, or a URI such as s3://bucket/folder/.`]);
 }
 
 /** Refuses a local path that is not a folder before anything is started. @throws CommandError */

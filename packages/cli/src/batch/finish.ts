@@ -24,11 +24,11 @@ export async function finishBatch(
   if (result.results === undefined) {
     if (result.status === 'cancelled' && !result.planned && result.items === 0) {
       const text = `Batch ${name} was cancelled while it looked for files: nothing was converted.`;
-      throw new CommandError('BATCH_FAILED', [`${text} The same batch run again looks anew.`]);
+      throw new CommandError('BATCH_FAILED', [`${text} Run the same batch again to start over.`]);
     }
     const why = result.planned
-      ? 'nothing was ever to do'
-      : 'a program gave it its items, and its results are those of its workflow';
+      ? 'there was never anything to do'
+      : 'its items came from a program, and its results are in its workflow';
     throw new CommandError('INPUT_UNUSABLE', [`Batch ${name} has no report: ${why}.`]);
   }
   const { namespace } = stack.client.options;

@@ -117,7 +117,7 @@ export function explainBatchFailure(error: unknown): unknown {
     const [first = message, ...others] = messagesOf(refusedPlan.problems);
     return new CommandError('INPUT_UNUSABLE', [first, ...others], { cause: error });
   }
-  const retry = `Jobs in flight continue. What is left is done by: fileconv batch retry ${shellWord(batch)}`;
+  const retry = `Jobs in flight continue. To do what is left: fileconv batch retry ${shellWord(batch)}`;
   const text = endedFromOutside.includes(code) ? `${message.replace(/\.?$/, '.')} ${retry}` : message;
   return new CommandError('BATCH_FAILED', [text], { cause: error });
 }

@@ -19,12 +19,12 @@ export async function readyApp(
     }
     const outcome = await signalAppReady(client, { app });
     const { signalled, failed } = outcome;
-    const missed = failed === 0 ? '' : ` ${failed} could not be told; type the command again.`;
+    const missed = failed === 0 ? '' : ` ${failed} could not be reached; run the command again.`;
     output.result(
       { app, ...outcome },
       signalled + failed === 0
         ? `No job of app ${app} is parked.`
-        : `${counted(signalled, 'job')} of app ${app} told to continue.${missed}`,
+        : `${counted(signalled, 'job')} of app ${app} will try again now.${missed}`,
     );
     return failed === 0 ? exitCodes.ok : exitCodes.failed;
   });

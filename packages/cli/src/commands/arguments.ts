@@ -29,7 +29,7 @@ export function command(parent: Command, name: string, description: string, ...l
   const declared = parent
     .command(name)
     .description(description)
-    .option('--config <file>', 'configuration file; default: fileconv.toml, if present')
+    .option('--config <file>', 'configuration file; default: ./fileconv.toml')
     .option('--json', 'print one JSON document to stdout')
     .option('-q, --quiet', 'print only warnings and errors')
     .option('--verbose', 'print the causes of errors; log at level debug');
@@ -72,6 +72,11 @@ export function refuseEmpty(command: Command): void {
   const given: Readonly<Record<string, unknown>> = command.opts();
   const empty = options.find((option) => [given[option.attributeName()]].flat().includes(''));
   if (empty) command.error(`error: option '${empty.flags}' is empty`);
+}
+
+export function appName(text: string): string {
+  if (/^[a-z0-9][a-z0-9_-]*$/i.test(text)) return text;
+  throw new InvalidArgumentError('The name of an app may hold letters, digits, "-" and "_" only.');
 }
 
 export function formatName(text: string): string {
@@ -139,86 +144,67 @@ export function pointInTime(text: string): Date {
   );
 }
 
-export const appOption = ['--app <name>', 'app profile; default: default_app of the configuration'] as const;
+export const appOption = ['--app <name>', 'app profile; default: default_app'] as const;
 
 export const recursiveOption = ['--recursive', 'include subfolders'] as const;
 
 export const excludeOption = new Option('--exclude <pattern>', 'skip matching files and folders; repeatable')
   .argParser((value: string, before: string[]) => [...before, value])
-  .default([], 'none');
+  .default([]);
 
-const tagOption = [
-  '--tag <text>',
-  'label for finding the jobs: fileconv job list --tag; repeatable',
-  collectTag,
-] as const;
+const tagOption = ['--tag <text>', 'label, for fileconv job list --tag; repeatable', collectTag] as const;
 
 export const parameterOption = new Option(
   '--param <name=value>',
-  'parameter for the service, such as dpi=300; repeatable',
+  'service parameter, such as dpi=300; repeatable',
 ).argParser(collectParameter);
 
 export function onExistingOption(when: string): Option {
-  return new Option('--on-existing <what>', `${when} (default: fail)`).choices(onExistingChoices);
+  return new Option('--on-existing <what>', when).choices(onExistingChoices).default(undefined, 'fail');
 }
 
-export const unconvertibleOption = new Option(
-  '--unconvertible <what>',
-  'if the service cannot convert a file (default: fail)',
-).choices(unconvertibleChoices);
+export const unconvertibleOption = new Option('--unconvertible <what>', 'unconvertible files')
+  .choices(unconvertibleChoices)
+  .default(undefined, 'fail');
 
 export const policyOptions = Object.fromEntries(
   Object.entries<Policy>(policies).flatMap(([name, policy]) => {
     if (policy.kind !== 'choice' || policy.option === undefined) return [];
     const flag = `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} <what>`;
-    return [[name, new Option(flag, `${policy.option} (default: ${policy.default})`).choices(policy.choices)]];
+    return [[name, new Option(flag, policy.option).choices(policy.choices).default(undefined, policy.default)]];
   }),
 ) as Record<OptionPolicy, Option>;
 
-export const runsOption = [
-  '--runs <dir>',
-  'folder for manifests, results and reports; default: in the state folder, or below --out if that is a URI',
-] as const;
+export const runsOption = ['--runs <dir>', 'folder for the reports; default: the state folder'] as const;
 
-export const templateOption = [
-  '--template <text>',
-  'path of a result below --out; default: {dir}/{name}.{ext}',
-] as const;
+export const templateOption = ['--template <text>', 'path below --out; default: {dir}/{name}.{ext}'] as const;
 
-export const resubmitOption = [
-  '--resubmit',
-  'also convert files that an earlier run may have been charged for without a result to fetch; may charge twice',
-] as const;
+export const resubmitOption = ['--resubmit', 'also after unknown outcomes; may charge twice'] as const;
 
-export const againOption = ['--again', 'convert again regardless of earlier results, at a new charge'] as const;
+export const againOption = ['--again', 'convert again even if done, at a new charge'] as const;
 
 /** Unlike the parser's message, the error does not repeat the URL, which may hold a password. */
-export const notifyOption = new Option(
-  '--notify <url>',
-  'send notices to this URL instead of the one in [notify]; stored in Temporal',
-).argParser((text) => {
-  if (!isNoticeUrl(text)) throw new CommandError('USAGE', [`--notify ${noticeUrlProblem}.`]);
-  return text;
-});
+export const notifyOption = new Option('--notify <url>', 'URL for notices, in place of the one in [notify]').argParser(
+  (text) => {
+    if (!isNoticeUrl(text)) throw new CommandError('USAGE', [`--notify ${noticeUrlProblem}.`]);
+    return text;
+  },
+);
 
 export const maxVcreditsOption = [
   '--max-vcredits <n>',
-  'start no more jobs once all runs of this batch together have cost this much; jobs in flight still finish',
+  'start no more jobs once all runs cost this much',
   (text: string): number => {
     if (/^\d{1,15}(\.\d{1,6})?$/.test(text) && Number(text) > 0) return Number(text);
     throw new InvalidArgumentError('It must be a number above 0, such as 500.');
   },
 ] as const;
 
-export const onEndOption = [
-  '--on-end <program>',
-  'run this program when the batch has ended, unless this command was interrupted; gets name and status as arguments and JSON on standard input',
-] as const;
+export const onEndOption = ['--on-end <program>', 'run this program when the batch has ended'] as const;
 
-const modeOption = new Option(
-  '--mode <mode>',
-  'sync: wait for the result in the convert request itself, for conversions of a few seconds (default: async)',
-).choices(conversionModes);
+const modeOption = new Option('--mode <mode>', 'of the convert request')
+  .choices(conversionModes)
+  .default(undefined, 'async');
 
 /** Adds the options of every command that converts files. `when` is the help of `--on-existing`. */
 export function addConversionOptions(command: Command, when: string): Command {

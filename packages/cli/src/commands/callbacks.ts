@@ -15,7 +15,7 @@ export async function callbacks(context: CommandContext): Promise<void> {
   if (output.json) output.printJson({ url: receiver.url, publicBaseUrl: publicBaseUrl ?? null, address });
   else {
     const news = runningOutput(context, log);
-    news.say(`Callbacks are taken at ${receiver.url} and signalled to ${address}. Ctrl-C ends it.`);
+    news.say(`Receiving callbacks at ${receiver.url} for Temporal at ${address}. Ctrl-C stops it.`);
     if (publicBaseUrl === undefined && embeddedBaseUrl === undefined) {
       news.warn(
         'No service is asked to call back: set public_base_url in [callbacks] for the workers, with the same key.',

@@ -9,9 +9,7 @@ export async function codecServer(context: CommandContext): Promise<void> {
   const server = await openCodecServer(context, { port });
   if (output.json) output.printJson({ url: server.url, uiOrigin: uiOrigin ?? null });
   else {
-    output.say(
-      `Payloads are decrypted at ${server.url}, for ${uiOrigin ?? 'programs of this machine'}. Ctrl-C ends it.`,
-    );
+    output.say(`Decrypting payloads at ${server.url} for ${uiOrigin ?? 'programs on this machine'}. Ctrl-C stops it.`);
     if (uiOrigin === undefined) output.warn('No UI may ask: set ui_origin in [codec] to where the UI is opened.');
   }
   await aborted(signal);

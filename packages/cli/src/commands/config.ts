@@ -62,8 +62,8 @@ export async function configAllow(context: CommandContext): Promise<void> {
   const { output, config } = context;
   const { privileged, folders } = await allow(context);
   const lines = [
-    ...privileged.map(({ key, value }) => `${config.file ?? ''} may say ${key} = ${value}.`),
-    ...folders.map((folder) => `${folder} may be used: jobs in it that have not ended go on.`),
+    ...privileged.map(({ key, value }) => `Allowed in ${config.file ?? ''}: ${key} = ${value}`),
+    ...folders.map((folder) => `${folder} is allowed: its unfinished jobs continue.`),
   ];
   output.result(
     { file: config.file ?? null, allowed: privileged, folders },

@@ -7,12 +7,13 @@ import { checkService } from '../doctor/checks';
 import { checkTemporal } from '../doctor/check-temporal';
 import { broken, type PartFinding } from '../doctor/checks';
 import { temporalTarget } from '../config/temporal-connection';
-import { isEmbedded } from '../service/profiles';
+import { isEmbedded, requireKnown } from '../service/profiles';
 import { readLiveStack } from '../stack/stack-record';
 
 export async function doctor(context: CommandContext, flags: { app?: string }): Promise<ExitCode> {
   const { output, config } = context;
   const { apps, defaultApp } = config.values;
+  if (flags.app !== undefined) requireKnown(context, flags.app);
   const asked = flags.app === undefined ? [...new Set([defaultApp, ...Object.keys(apps)])] : [flags.app];
   const findings: PartFinding[] = [
     ...(await checkTemporal(context)),

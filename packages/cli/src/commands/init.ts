@@ -32,7 +32,12 @@ token_env = ${variable}
     await allow({ ...context, config: await loadConfig({ cwd, env: { ...context.env, FILECONV_CONFIG: '' } }) });
   } catch (error) {
     await rm(file);
-    throw error instanceof ConfigError ? new CommandError('USAGE', error.problems, { cause: error }) : error;
+    if (!(error instanceof ConfigError)) throw error;
+    const options = { [`${file}: apps.${app}.base_url`]: '--service', [`${file}: apps.${app}.app_id`]: '--app-id' };
+    const typed = (problem: string) =>
+      Object.entries(options).reduce((text, [key, option]) => text.replace(key, option), problem);
+    const [first, ...others] = error.problems;
+    throw new CommandError('USAGE', [typed(first), ...others.map(typed)], { cause: error });
   }
   const next = `${context.env[tokenEnv] ? '' : `export ${tokenEnv}=YOUR_TOKEN, then: `}fileconv doctor`;
   output.result({ file, app }, `${file} is written. Next: ${next}`);
@@ -45,7 +50,7 @@ async function writeNew(file: string, content: string): Promise<void> {
     if (systemErrorCode(error) !== 'EEXIST')
       throw explainFolder(error, { problem: `${file} cannot be written`, advice: 'Change to a folder of yours.' });
     throw new CommandError('DESTINATION_UNUSABLE', [
-      `${file} is there already, and stays as it is. Add the app to it by hand; what it says now: fileconv config show`,
+      `${file} already exists and was not changed. Add the app to it by hand; for its current values: fileconv config show`,
     ]);
   }
 }

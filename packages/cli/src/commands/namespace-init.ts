@@ -41,7 +41,7 @@ async function keepHistories({ output }: CommandContext, { client, address, name
     if (!refusal) throw error;
     const toType = retentionCommand(address, namespace);
     output.warn(
-      `Closed workflows are not kept for ${retentionDays} days: ${refusal.reason} Somebody who may can type: ${toType}`,
+      `Closed workflows are not kept for ${retentionDays} days: ${refusal.reason} Someone with the right to do this can run: ${toType}`,
     );
   }
 }
@@ -66,7 +66,7 @@ async function register(
       case 'wrongType':
         throw refuse(
           'STATE_UNUSABLE',
-          `${message} A type can't be changed: use another namespace (TEMPORAL_NAMESPACE), or, when nothing else uses it, remove it (temporal operator search-attribute remove) and type this again.`,
+          `${message} A type can't be changed: use another namespace (TEMPORAL_NAMESPACE), or, when nothing else uses it, remove it (temporal operator search-attribute remove) and run this again.`,
         );
       case 'failed':
         throw refuse('STATE_UNUSABLE', message);
@@ -74,7 +74,7 @@ async function register(
         const commands = registrationCommands({ address, namespace }, missing);
         if (!output.json) output.print(commands.join('\n'));
         const toType = output.json ? commands.join(' && ') : 'the commands above.';
-        throw refuse('ACCOUNT_REFUSED', `${message}. Somebody who may can type: ${toType}`);
+        throw refuse('ACCOUNT_REFUSED', `${message}. Someone with the right to do this can run: ${toType}`);
       }
     }
   }

@@ -21,8 +21,8 @@ export async function openPage(context: CommandContext, name?: string): Promise<
   const isForBrowsers = isWebAddress(page) || page.startsWith('file:');
   output.say(
     isForBrowsers
-      ? 'No program of this machine opens it. Type the address into a browser.'
-      : 'A browser does not open what is in a store. Fetch it with a tool of that store.',
+      ? 'No program on this machine could open it. Open this address in a browser.'
+      : 'A browser cannot open a file in an object store. Download it with a tool for that store.',
   );
 }
 

@@ -15,6 +15,7 @@ import { databaseOf, ifDiskIsFull, lockOf, logsOf, makeLogFolder, startStack, st
 import { logNames } from './arguments';
 
 const lookMs = 100;
+const convertIt = 'fileconv convert FILE --to pdf';
 
 export async function up(context: CommandContext, options: { ui?: boolean; detach?: boolean }): Promise<void> {
   if (options.detach === true) return upDetached(context, options);
@@ -27,11 +28,14 @@ export async function up(context: CommandContext, options: { ui?: boolean; detac
   });
   if (!stack) throw new CommandError('STACK_RUNNING', [await describeHolder(stateDir)]);
   try {
-    output.result(stack.record, `${describe(stack.record, stateDir)}\nCtrl-C stops everything.`);
+    output.result(
+      stack.record,
+      `${describe(stack.record, stateDir)}\n\nNext, in another terminal: ${convertIt}\nCtrl-C stops everything.`,
+    );
     collectGarbage();
     await Promise.race([aborted(signal), stack.failed]);
     output.say(
-      'Stopping; jobs that are not finished continue with the next `fileconv up`. Ctrl-C again does not wait.',
+      'Stopping; unfinished jobs continue with the next `fileconv up`. Press Ctrl-C again to stop without waiting.',
     );
   } finally {
     await stack.stop();
@@ -52,6 +56,11 @@ async function upDetached(context: CommandContext, { ui }: { ui?: boolean }): Pr
   const stateDir = config.values.state.dir;
   const signal = untilAskedToEnd(context);
   await makeLogFolder(context);
+  const lock = await tryProcessLock(lockOf(stateDir)).catch(async (error: unknown) => {
+    throw await ifDiskIsFull(context, error);
+  });
+  if (!lock) throw new CommandError('STACK_RUNNING', [await describeHolder(stateDir)]);
+  lock.release();
   const logFile = logOf(stateDir, 'up');
   const log = openForLog(logFile);
   const sizeBefore = statSync(logFile).size;
@@ -72,7 +81,10 @@ async function upDetached(context: CommandContext, { ui }: { ui?: boolean }): Pr
     const record = await readLiveStack(stateDir);
     if (record !== undefined && record.pid === child.pid) {
       child.unref();
-      output.result(record, `${describe(record, stateDir)}\nIt goes on without you; fileconv down stops it.`);
+      output.result(
+        record,
+        `${describe(record, stateDir)}\n\nIt runs in the background. Stop it: fileconv down\nNext: ${convertIt}`,
+      );
       return;
     }
     if (signal.aborted) child.kill('SIGTERM');
@@ -99,7 +111,7 @@ export async function down(context: CommandContext): Promise<void> {
   }
   if (holder.startedBy === 'command') throw new CommandError('STACK_RUNNING', [await describeHolder(stateDir)]);
   process.kill(holder.pid, 'SIGTERM');
-  output.say(`Stopping process ${holder.pid}; jobs that are not finished continue with the next \`fileconv up\`.`);
+  output.say(`Stopping process ${holder.pid}; unfinished jobs continue with the next \`fileconv up\`.`);
   const asked = aborted(signal);
   const latest = Date.now() + stopLimitMs(config.values);
   while (isAlive(holder.pid)) {
@@ -119,7 +131,7 @@ export async function status({ output, config }: CommandContext): Promise<ExitCo
   const stateDir = config.values.state.dir;
   const record = await readLiveStack(stateDir);
   if (record) {
-    output.result({ running: true, ...record }, `${describe(record, stateDir)}\nStop it: fileconv down`);
+    output.result({ running: true, ...record }, `${describe(record, stateDir)}\n\nStop it: fileconv down`);
     return exitCodes.ok;
   }
   output.result({ running: false }, `No stack runs in ${stateDir}. Start one: fileconv up --detach`);
@@ -197,8 +209,6 @@ function describe({ temporal, service, callbacks, codec, taskQueue }: StackRecor
     ...(codec === undefined ? [] : [`Codec server        ${codec.url}`]),
     `Worker              task queue ${taskQueue}`,
     `State and logs      ${stateDir}`,
-    '',
-    'Next, in another terminal: fileconv convert FILE --to pdf',
   ].join('\n');
 }
 

@@ -113,7 +113,7 @@ function describeIssue({ code, path: names, message, ...issue }: z.core.$ZodIssu
     if (at === '') return `${where}unknown name ${key}${didYouMean(key, topLevelNames)}`;
     const isOfApp = names[0] === 'apps';
     if (isOfApp && key === 'token') {
-      return `${where}${at}.token must not stand in this file, which is shared and backed up: use token_env = "VARIABLE" or token_file = "PATH", and replace the token if others could read it`;
+      return `${where}${at}.token must not be in this file, which is shared and backed up: use token_env = "VARIABLE" or token_file = "PATH", and replace the token if others could read it`;
     }
     return `${where}unknown key ${at}.${key}${didYouMean(key, isOfApp ? appKeys : (keysOfSection.get(at) ?? []))}`;
   });

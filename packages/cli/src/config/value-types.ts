@@ -41,7 +41,7 @@ function textLike(expected: string, pattern: string) {
 }
 
 export function text() {
-  return textLike('a text that is not empty', '\\S');
+  return textLike('non-empty text', '\\S');
 }
 
 /** The name of a variable with a secret. An invalid value may be the pasted secret, so messages do not repeat it. */
@@ -95,7 +95,7 @@ function isHost(text: string): boolean {
 
 /** The server joins the name and a build id with a dot, and reserves names that begin with "__". */
 export function deploymentName() {
-  return textLike('a text without dots and colons, not beginning with "__"', '^(?!__)[^.:]+$');
+  return textLike('text without dots and colons, not beginning with "__"', '^(?!__)[^.:]+$');
 }
 
 export function integer(min: number, max: number) {
@@ -181,7 +181,8 @@ export function baseUrl() {
       return refuse('must not hold a user name or password: secrets have settings and variables of their own');
     }
     if (url.search !== '' || url.hash !== '') return refuse('must end with its path, without "?" or "#"');
-    return url.href.replace(/\/+$/, '');
+    const base = url.href.replace(/\/+$/, '');
+    return base.endsWith('/v1') ? refuse('must end before /v1, which every request adds') : base;
   });
   return schema.meta({ type: 'string', format: 'uri', pattern: '^[Hh][Tt][Tt][Pp][Ss]?:', shown: 'URL' });
 }

@@ -103,7 +103,9 @@ function refuseMisuse(
   }
   if (files.length > 1) throw usage('- is standard input, and is converted by a command of its own. Name it alone.');
   if (from === undefined)
-    throw usage('Standard input has no name that tells its format. Say it: --from FORMAT, for example --from md.');
+    throw usage(
+      'Standard input has no file name to take the format from. Name the format: --from FORMAT, for example --from md.',
+    );
   if (out === undefined)
     throw usage('Say where the result of standard input goes: --out FILE, or --out - for standard output.');
   if (out.endsWith('/')) throw usage(`${out} is a folder. Name the file, for example --out ${out}stdin.pdf`);
@@ -150,7 +152,7 @@ async function deliver(
     }
     // The reader may have had enough or have died; the result is paid for, so keep it.
     output.say(
-      `The reader of standard output ended before it had all. The result is ${result}; the same command again delivers it.`,
+      `The reader of standard output stopped early. The result is ${result}; the same command again delivers it.`,
     );
     return exitCodes.readerEnded;
   }

@@ -119,7 +119,7 @@ export async function spool(
       bytes += chunk.length;
       if (bytes > maxBytes) {
         const limit = `${fileSize(maxBytes)} (${maxBytes} bytes)`;
-        throw unusable(`is larger than the service takes: ${limit}, max_upload_bytes of [service].`);
+        throw unusable(`is larger than the service accepts: ${limit}, max_upload_bytes of [service].`);
       }
       hash.update(chunk);
       yield chunk;

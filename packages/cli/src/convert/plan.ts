@@ -123,7 +123,7 @@ export async function checkResult(
       if (isOfUser && !writtenByUs) return;
       if (error.code === 'DESTINATION_EXISTS') {
         const choices = '--on-existing skip, overwrite or rename; or choose an --out folder';
-        throw unusable(`${result} exists already. Say what to do: ${choices}.`);
+        throw unusable(`${result} already exists. Choose what to do: ${choices}.`);
       }
       if (error.code === 'DESTINATION_IS_SOURCE') {
         throw unusable(`${input.file} would be replaced by its own result. Choose another folder with --out.`);

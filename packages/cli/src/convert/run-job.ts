@@ -110,7 +110,7 @@ async function runJob(
     const { workflowId, isAttached } = await stack.untilClosed(start);
     started = { workflowId, ...(isAttached && { joined: true }) };
     if (isAttached) {
-      context.output.say(printable(`${file}: job ${workflowId} converts it already; waiting for that one.`));
+      context.output.say(printable(`${file}: job ${workflowId} is already converting it; waiting for that job.`));
     }
     const result = await awaitJob(context, { workflowId, file, to, stack, signal });
     return outcomeOf(result ? successOf(result) : { status: 'unfinished' });

@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { shellWord } from 'temporal-file-conversion/messages';
 import { makeFolder } from 'temporal-file-conversion/storage';
 import { TemporalServerError } from './processes';
 
@@ -23,7 +24,8 @@ export async function tryProcessLock(file: string): Promise<ProcessLock | undefi
     const release = tryLockFile(absolute);
     return release && { release };
   } catch (error) {
-    const problem = `${absolute} cannot be used as a lock; check its folder.`;
+    const reason = error instanceof Error ? error.message : String(error);
+    const problem = `${absolute} cannot be used as a lock (${reason}). If its folder can be written to, remove the file: rm ${shellWord(absolute)}`;
     throw new TemporalServerError('LOCK_UNUSABLE', problem, { cause: error });
   }
 }

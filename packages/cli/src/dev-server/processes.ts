@@ -1,5 +1,5 @@
 import { execFile, type ExecFileException } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 
 export type Variables = Readonly<Record<string, string | undefined>>;
@@ -52,6 +52,14 @@ export async function commandLineOf(pid: number): Promise<string | undefined> {
   } catch {
     return undefined;
   }
+}
+
+/** Whether a killed process may still hold its ports: on Linux, its command line goes before its files do. */
+export async function isEnding(pid: number): Promise<boolean> {
+  const threads = await readdir(`/proc/${pid}/task`).catch(() => []);
+  const state = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+  // The zombie of a process with a single thread holds nothing.
+  return threads.length > 1 || (threads.length === 1 && !/\) [ZX] /.test(state));
 }
 
 type TemporalServerErrorCode =

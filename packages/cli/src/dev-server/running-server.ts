@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
 import { registerSearchAttributes } from 'temporal-file-conversion/client';
 import { systemErrorCode } from 'temporal-file-conversion/messages';
-import { commandLineOf } from './processes';
+import { commandLineOf, isEnding } from './processes';
 import { lengthenRetention } from './retention';
 
 export interface RunningTemporalServer {
@@ -43,6 +43,8 @@ export async function endLeftOverServer(dbFilename: string): Promise<boolean> {
     }
     await sleep(probeDelayMs);
   }
+  // Until its ports are free: the next server must have the same address. Another process may have its id by then.
+  while (isLeft && (await commandLineOf(pid)) === undefined && (await isEnding(pid))) await sleep(probeDelayMs);
   removeServerPid(dbFilename);
   return isLeft;
 }

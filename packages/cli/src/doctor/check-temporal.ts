@@ -90,7 +90,7 @@ async function checkWorkers(client: Client, taskQueue: string): Promise<PartFind
   const part = 'workers';
   if (workers.length === 0) {
     const fix = 'Start one: fileconv worker (or fileconv up); another queue is set with FILECONV_WORKER_TASK_QUEUE';
-    return broken(part, `none polls task queue ${taskQueue}; jobs there stand still`, fix);
+    return broken(part, `no worker polls task queue ${taskQueue}: its jobs make no progress`, fix);
   }
   if (!builds.includes(current)) {
     const [wanted = '', ...there] = [current, ...builds].map((build) =>

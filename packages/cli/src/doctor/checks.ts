@@ -29,7 +29,7 @@ export function broken(part: string, says: string, fix: string): PartFinding {
   return { part, status: 'broken', says, fix };
 }
 
-/** A finding from an error whose first sentence is the problem and the rest the cure. */
+/** A finding from an error whose first sentence is the problem and the rest the fix. */
 export function brokenBy(part: string, error: unknown, otherFix: string): PartFinding {
   const [, says = reasonOf(error), fix = otherFix] = /^(.+?)\. (.+)$/.exec(reasonOf(error)) ?? [];
   return broken(part, says, fix);
@@ -134,7 +134,7 @@ export async function checkCallbacks(context: CommandContext): Promise<PartFindi
   } catch (error) {
     return broken(callbacksPart, `${url} can't be reached: ${reasonOf(error)}`, start);
   }
-  if (status === 204) return ok(callbacksPart, `${url} takes signed callbacks`);
+  if (status === 204) return ok(callbacksPart, `${url} accepts signed callbacks`);
   if (status === 401) {
     const fix = 'Give receiver and workers the same key (callbacks.key_env or key_file).';
     return broken(callbacksPart, `${url} refuses our signature: it has another key`, fix);
@@ -166,7 +166,7 @@ async function statusOf(url: string, method: 'GET' | 'POST'): Promise<number> {
 }
 
 export async function checkEngines(context: CommandContext): Promise<PartFinding[]> {
-  if (await leavesEnginesToService(context)) return [skipped('engines', 'those of the service that runs')];
+  if (await leavesEnginesToService(context)) return [skipped('engines', 'the running service has its own')];
   const states = embeddedCatalog(context).engineStates();
   const versions = await Promise.all(states.filter(({ isHere }) => isHere).map(({ engine }) => versionsOf(engine)));
   const here = new Set(versions.flat());

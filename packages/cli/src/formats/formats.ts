@@ -191,7 +191,7 @@ async function checkFormat(lookup: FormatLookup, { input, from, to }: WantedForm
   const { extension, file } = input;
   const refusal =
     extension === ''
-      ? `by the extension of its name the service tells a file's format, and there is none. ${fixOf(file)}`
+      ? `the service takes a file's format from the extension of its name, and there is none. ${fixOf(file)}`
       : await lookup.whyNot({ extension, from, to });
   if (refusal) throw new CommandError('FORMAT_UNUSABLE', [`${file} can't be converted: ${refusal}`]);
   return target.extension;

@@ -27,7 +27,7 @@ const maxBodyBytes = 32 * 1024 * 1024;
 const requestTimeoutMs = 30_000;
 const closeGraceMs = 2_000;
 
-const noPayloads = 'this is no JSON with payloads';
+const noPayloads = 'this is not JSON with payloads';
 const refusals: Readonly<Record<number, string>> = {
   408: 'the request did not arrive in time',
   413: 'more than 32 MiB',

@@ -49,8 +49,8 @@ export async function serveAt(
   } catch (error) {
     const reason =
       systemErrorCode(error) === 'EADDRINUSE'
-        ? `Something else listens on ${address}`
-        : `${key === 'health_address' ? 'Health' : 'Metrics'} can't be told at ${address} (${systemErrorCode(error) ?? 'unknown error'})`;
+        ? `Something else is listening on ${address}`
+        : `${key === 'health_address' ? 'Health' : 'Metrics'} can't be served at ${address} (${systemErrorCode(error) ?? 'unknown error'})`;
     const variable = `FILECONV_${section}_${key}`.toUpperCase();
     const problem = `${reason}. Give this process another address (${variable}), or leave ${section}.${key} out.`;
     throw new CommandError('SERVICE_UNUSABLE', [problem], { cause: error });

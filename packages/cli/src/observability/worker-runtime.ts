@@ -40,7 +40,7 @@ export function installWorkerRuntime({ log, level, metricsAddress }: WorkerRunti
     // Errors of the native part have only a message.
     const reason = error instanceof Error ? error.message : String(error);
     if (metricsAddress === undefined) throw error;
-    const problem = `The worker's metrics can't be told at ${metricsAddress}: ${reason}. Give this worker another address (FILECONV_WORKER_METRICS_ADDRESS), or leave worker.metrics_address out.`;
+    const problem = `The worker's metrics can't be served at ${metricsAddress}: ${reason}. Give this worker another address (FILECONV_WORKER_METRICS_ADDRESS), or leave worker.metrics_address out.`;
     throw new CommandError('SERVICE_UNUSABLE', [problem], { cause: error });
   }
 }

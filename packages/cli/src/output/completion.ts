@@ -16,13 +16,16 @@ compdef _fileconv fileconv`,
   fish: `complete -c fileconv -a '(fileconv complete -- (commandline -opc)[2..] (commandline -ct) 2>/dev/null)'`,
 };
 
-export function completionsOf(program: Command, words: readonly string[]): string[] {
+export function completionsOf(program: Command, typed: readonly string[]): string[] {
+  // bash makes a word of the sign in --option=value.
+  const words = (typed.at(-1) === '=' ? [...typed, ''] : typed).filter((word) => word !== '=');
   const [last = ''] = words.slice(-1);
   let command = program;
   let before: string | undefined;
   let isNamed = true;
   let given = 0;
   for (const word of words.slice(0, -1)) {
+    if (isNamed && word === 'help') continue;
     const inner = isNamed ? command.commands.find((each) => each.name() === word) : undefined;
     if (inner) command = inner;
     else if (!word.startsWith('-') && !takesValue(command, before)) {

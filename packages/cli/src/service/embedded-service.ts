@@ -18,9 +18,10 @@ const serviceRecord = recordFile('service.json', schema);
  * explicitly. Undefined otherwise, because another user's service may listen at the default port.
  */
 export async function embeddedServiceUrl(context: CommandContext): Promise<string | undefined> {
-  const { origins } = context.config;
+  const { origins, values } = context.config;
   const running = await runningServiceUrl(context);
-  const isSpelledOut = ['service.host', 'service.port'].some((key) => origins[key] !== undefined);
+  const isSpelledOut =
+    values.service.port !== 0 && ['service.host', 'service.port'].some((key) => origins[key] !== undefined);
   return running ?? (isSpelledOut ? configuredServiceUrl(context) : undefined);
 }
 

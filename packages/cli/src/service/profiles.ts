@@ -66,6 +66,14 @@ export interface ServiceProfile {
   token: string;
 }
 
+/** @throws CommandError `UNKNOWN_APP` if no profile has this name. */
+export function requireKnown({ config }: Pick<CommandContext, 'config'>, app: string): void {
+  const known = [...new Set([embeddedApp, ...Object.keys(config.values.apps)])];
+  if (known.includes(app)) return;
+  const problem = `There is no app profile called "${app}"; there are: ${known.join(', ')}. See: fileconv config show`;
+  throw new CommandError('UNKNOWN_APP', [problem]);
+}
+
 /**
  * The profile of an app, with its token.
  * @throws CommandError if the app is not configured or its token can't be read.
@@ -73,13 +81,8 @@ export interface ServiceProfile {
 export async function readProfile(context: CommandContext, app: string): Promise<ServiceProfile> {
   const apps = configuredApps(context);
   const configured = Object.hasOwn(apps, app) ? apps[app] : undefined;
-  const profile = configured ?? (isEmbedded(context, app) ? await runningEmbedded(context) : undefined);
-  if (!profile) {
-    const known = [...new Set([embeddedApp, ...Object.keys(apps)])].join(', ');
-    throw new CommandError('UNKNOWN_APP', [
-      `There is no app profile called "${app}"; there are: ${known}. See: fileconv config show`,
-    ]);
-  }
+  requireKnown(context, app);
+  const profile = configured ?? (await runningEmbedded(context));
   const { baseUrl, appId, token } = profile;
   return { baseUrl, appId, token: await token() };
 }

@@ -6,8 +6,16 @@ export class Closing {
     this.#closers.push(close);
   }
 
-  /** Safe to repeat. */
+  /** Safe to repeat. Throws the first failure, but only once all are closed: a stack must not leave its Temporal behind. */
   async close(): Promise<void> {
-    for (let close = this.#closers.pop(); close; close = this.#closers.pop()) await close();
+    const failures: unknown[] = [];
+    for (let close = this.#closers.pop(); close; close = this.#closers.pop()) {
+      try {
+        await close();
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) throw failures[0];
   }
 }

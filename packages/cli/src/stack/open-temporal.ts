@@ -69,9 +69,9 @@ async function whyNoStack(context: CommandContext): Promise<string> {
   const last = await lastStackFolder(context);
   const isElsewhere = last !== undefined && last !== dir && (await readLiveStack(last)) !== undefined;
   const elsewhere = isElsewhere
-    ? ` One runs in ${last}: type the command in its folder, or set FILECONV_STATE_DIR=${shellWord(last)}.`
+    ? ` One runs in ${last}: run the command in its folder, or set FILECONV_STATE_DIR=${shellWord(last)}.`
     : '';
-  return `No stack runs in ${dir}. Start it (fileconv up), or name a Temporal that runs (TEMPORAL_ADDRESS).${elsewhere}`;
+  return `No stack runs in ${dir}. Start one (fileconv up), or set TEMPORAL_ADDRESS to a Temporal that runs.${elsewhere}`;
 }
 
 const connectTimeoutMs = 10_000;
@@ -156,7 +156,7 @@ export function unreachable(
 ): CommandError {
   const { dir } = config.values.state;
   const whatToDo = isNamed
-    ? `Start it there or correct the address (TEMPORAL_ADDRESS); without one, a Temporal of this machine is used. ${adviceOnTls(connection.tls)}`
+    ? `Start it there or correct the address (TEMPORAL_ADDRESS); without it, the stack of this folder is used. ${adviceOnTls(connection.tls)}`
     : stack && isAlive(stack.pid)
       ? `The stack of ${dir} runs as process ${stack.pid} and does not answer. If that lasts, end it with Ctrl-C there, and start it again: fileconv up`
       : `The stack of ${dir} was ended from outside. Start it again: fileconv up`;
@@ -166,6 +166,6 @@ export function unreachable(
 
 /** No answer may mean that only one side uses TLS. */
 function adviceOnTls(tls: unknown): string {
-  if (!tls) return 'If TLS is spoken there, set TEMPORAL_TLS=true, or tls in the profile of Temporal.';
-  return 'If no TLS is spoken there, unset TEMPORAL_TLS and TEMPORAL_API_KEY, or turn tls off in the profile of Temporal.';
+  if (!tls) return 'If it uses TLS, set TEMPORAL_TLS=true, or tls in the profile of Temporal.';
+  return 'If it does not use TLS, unset TEMPORAL_TLS and TEMPORAL_API_KEY, or turn tls off in the profile of Temporal.';
 }

@@ -19,7 +19,8 @@ export function recordFile<Value>(name: string, schema: z.ZodType<Value>) {
     },
     write: (folder: string, value: Value): Promise<void> =>
       replaceFile(fileIn(folder), `${JSON.stringify(value, undefined, 2)}\n`),
-    remove: (folder: string): Promise<void> => rm(fileIn(folder), { force: true }),
+    // Best effort, so that it hides no other failure: a record that stays names a dead process, and counts as none.
+    remove: (folder: string): Promise<void> => rm(fileIn(folder), { force: true }).catch(() => undefined),
   };
 }
 

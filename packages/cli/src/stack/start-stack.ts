@@ -267,7 +267,7 @@ function failureOf(
         return;
       }
       const reason = error instanceof Error ? `: ${error.message}` : '';
-      const problem = `The stack ended unasked${reason} (logs: ${logs}). Jobs that are not finished continue with the next stack: fileconv up`;
+      const problem = `The stack stopped by itself${reason} (logs: ${logs}). Unfinished jobs continue with the next stack: fileconv up`;
       reject(new CommandError('STACK_FAILED', [problem], { cause: error }));
     });
   });

@@ -57,7 +57,7 @@ export async function startTemporal(context: CommandContext, options: TemporalPa
     for (;;) {
       await Promise.race([server.exited, stopped]);
       if (isStopping()) return;
-      if (delayMs === firstDelayMs) output.warn(`Temporal ended unasked; it is started again (log: ${logFile}).`);
+      if (delayMs === firstDelayMs) output.warn(`Temporal stopped by itself; it is being restarted (log: ${logFile}).`);
       await sleep(delayMs, undefined, { signal: stopping.signal }).catch(() => undefined);
       if (isStopping()) return;
       try {

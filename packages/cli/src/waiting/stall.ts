@@ -23,15 +23,14 @@ export function stallJson({ reason, waitsFor, since, until, because, next }: Sta
   return { reason, waitsFor, since, until, because, next: next?.command };
 }
 
-/** `report.md has waited for vCredits of app billing since 10:25:18 (09:25:18 UTC). When vCredits were added: fileconv app ready --app billing` */
+/** `report.md has been waiting since 10:25:18 (09:25:18 UTC) for vCredits of app billing. When vCredits were added: fileconv app ready --app billing` */
 export function stallText(who: string, { reason, waitsFor, since, until, because, next }: Stall): string {
-  const waits = since === undefined ? 'waits' : 'has waited';
-  const sinceWhen = since === undefined ? '' : ` since ${bothTimes(since, { isBrief: true })}`;
+  const waits = since === undefined ? 'is waiting' : `has been waiting since ${bothTimes(since, { isBrief: true })}`;
   const untilWhen = untilText({ reason, until }, { isBrief: true });
   const again =
     until === undefined || untilWhen !== '' ? '' : `It tries again at ${bothTimes(until, { isBrief: true })}.`;
   const parts = [
-    `${who} ${waits} for ${waitsFor}${sinceWhen}${untilWhen}.`,
+    `${who} ${waits} for ${waitsFor}${untilWhen}.`,
     because?.replace(/[^.!?]$/, '$&.'),
     again,
     next && `${next.why}: ${next.command}`,

@@ -140,14 +140,14 @@ describe('variables', () => {
   it('can define a whole app, whose name becomes lower case with hyphens', async () => {
     const { values } = await load(undefined, {
       FILECONV_DEFAULT_APP: 'my-app',
-      FILECONV_APPS_MY_APP_BASE_URL: 'https://x.test/v1/',
+      FILECONV_APPS_MY_APP_BASE_URL: 'https://x.test/api/',
       FILECONV_APPS_MY_APP_APP_ID: 'a2',
       FILECONV_APPS_MY_APP_TOKEN: 'hush',
     });
     expect(values.apps).toEqual({
       'my-app': {
         name: 'my-app',
-        baseUrl: 'https://x.test/v1',
+        baseUrl: 'https://x.test/api',
         appId: 'a2',
         token: { from: 'environment', variable: 'FILECONV_APPS_MY_APP_TOKEN' },
       },

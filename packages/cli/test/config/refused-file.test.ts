@@ -28,7 +28,7 @@ describe('the file', () => {
     ],
     [
       '[worker]\ndeployment_name = "invoices.eu"',
-      'worker.deployment_name must be a text without dots and colons, not beginning with "__", not "invoices.eu"',
+      'worker.deployment_name must be text without dots and colons, not beginning with "__", not "invoices.eu"',
     ],
     ['[timeouts]\nstall_seconds = 0', 'timeouts.stall_seconds must be a number of seconds from 0.001 to 86400, not 0'],
     ['[policies]\nupload_deadline = 30', `policies.upload_deadline ${aTime}, not 30`],
@@ -37,8 +37,8 @@ describe('the file', () => {
       '[policies]\non_unknown_outcome = "retry"',
       'policies.on_unknown_outcome must be one of "resubmit", "fail", not "retry"',
     ],
-    ['[worker]\ntask_queue = " "', 'worker.task_queue must be a text that is not empty, not " "'],
-    ['[worker]\ntask_queue = 2020-01-01', 'worker.task_queue must be a text that is not empty, not a table'],
+    ['[worker]\ntask_queue = " "', 'worker.task_queue must be non-empty text, not " "'],
+    ['[worker]\ntask_queue = 2020-01-01', 'worker.task_queue must be non-empty text, not a table'],
     [
       `default_app = "mian"\n${mainApp}`,
       'default_app names the app "mian", which has no [apps.mian]; did you mean "main"?',
@@ -67,7 +67,7 @@ describe('the file', () => {
     ['[apps.main]\napp_id = "a1"\ntoken_env = "T"', `apps.main.base_url is missing; it ${aUrl}`],
     [
       '[apps.main]\nbase_url = "https://x.test"\ntoken_env = "T"',
-      'apps.main.app_id is missing; it must be a text that is not empty',
+      'apps.main.app_id is missing; it must be non-empty text',
     ],
     ['[worker]\nmetrics_address = "127.0.0.1"', `worker.metrics_address ${anAddress}, not "127.0.0.1"`],
     ['[service]\nmetrics_address = "localhost:9465"', `service.metrics_address ${anAddress}, not "localhost:9465"`],
@@ -91,7 +91,7 @@ describe('the file', () => {
     ['[encryption]\nkey_file = "2026-11:aHVz/aA="', `encryption.key_file ${noFile}`],
     [
       `${mainApp}token = "hush"`,
-      'apps.main.token must not stand in this file, which is shared and backed up: use token_env = "VARIABLE" or token_file = "PATH", and replace the token if others could read it',
+      'apps.main.token must not be in this file, which is shared and backed up: use token_env = "VARIABLE" or token_file = "PATH", and replace the token if others could read it',
     ],
   ];
   it.each(refused)('%j is refused: %s', async (toml, expected) => {
@@ -108,7 +108,7 @@ describe('the file', () => {
 
   it('reports all its problems at once, one per line', async () =>
     expect(await problemsOf('[service]\nport = -1\nhots = "x"\n[worker]\ntask_queue = 3')).toEqual([
-      './fileconv.toml: worker.task_queue must be a text that is not empty, not 3',
+      './fileconv.toml: worker.task_queue must be non-empty text, not 3',
       './fileconv.toml: service.port must be a whole number from 0 to 65535, not -1',
       './fileconv.toml: unknown key service.hots; did you mean "host"?',
     ]));

@@ -87,7 +87,9 @@ export async function batchReport(context: CommandContext, name: string): Promis
       const { page, isThere } = (await runningPage(context, state)) ?? {};
       const where = isThere ? 'Report so far' : 'Its report is written for the first time when it has run for a while';
       const none =
-        state.status === 'planning' ? 'It has no report yet.' : 'It has no report: a program gave it its items.';
+        state.status === 'planning'
+          ? 'It has no report yet.'
+          : 'It has no report, because its items came from a program.';
       const lines = [
         `Batch ${name}: ${state.status}. ${progressText(state, undefined)}.`,
         page === undefined ? none : `${where}: ${shownPath(page)}`,
@@ -98,7 +100,7 @@ export async function batchReport(context: CommandContext, name: string): Promis
     const result = await resultOf(temporal, name);
     const page = await earlierPage(context, temporal, { name, result });
     if (page !== undefined) {
-      const text = `Batch ${name}: when it ran last, nothing was to do. Report of the run before: ${shownPath(page)}`;
+      const text = `Batch ${name}: its last run had nothing to do. Report of the run before: ${shownPath(page)}`;
       output.result({ batch: name, ...result, page }, text);
       return;
     }

@@ -22,7 +22,7 @@ import {
 } from '../arguments';
 
 const exitCodeHelp =
-  '\nExit codes: 0 all converted or skipped, 1 some failed, 2 wrong usage or input, 3 could not run, 130 interrupted.';
+  '\nExit codes: 0 all converted or skipped, 1 some failed, 2 wrong usage or input,\n3 could not run, 130 interrupted.';
 const windowSize = wholeNumber(1, maxWindow);
 
 export function addBatch(program: Command, runner: Runner): void {
@@ -47,33 +47,22 @@ export function addBatch(program: Command, runner: Runner): void {
       '[source...]',
       'files, folders, quoted patterns, - for a list on standard input, or, without --to, one manifest (.csv, .jsonl)',
     )
-    .option(
-      '--to <format>',
-      'target format, or several: pdf,docx; with a manifest, for rows that have none',
-      formatNames,
-    )
-    .option('--out <dir>', 'folder for the results, in which subfolders are kept; default: beside each file')
+    .option('--to <format>', 'target format, or several: pdf,docx', formatNames)
+    .option('--out <dir>', 'folder for the results; default: beside each file')
     .option(...runsOption)
-    .option(
-      '--name <name>',
-      "the batch's name; default: derived from the arguments, so the same command continues the same batch",
-    )
-    .option('--manifest <file>', 'rows of source,output[,input,parameters,destination] as CSV or JSON Lines', once)
-    .option('--modified-since <time>', 'only files changed since then: 2h, 7d, or an ISO time', pointInTime)
-    .option('--files-from <file>', 'file with one path per line, or with NUL-terminated paths', once)
+    .option('--name <name>', 'name; default: made from the arguments')
+    .option('--manifest <file>', 'rows of source,output,... as CSV or JSON Lines', once)
+    .option('--modified-since <time>', 'only files changed since: 2h, 7d or an ISO time', pointInTime)
+    .option('--files-from <file>', 'list of paths, one a line or NUL-terminated', once)
     .option(...templateOption)
     .option('--window <n>', 'jobs in flight at a time, 1 to 500; default: 50', windowSize)
-    .option(
-      '--stop-after <n>',
-      'start no more jobs after this many failures, or this share of the files: 10 or 5%',
-      threshold,
-    )
+    .option('--stop-after <n>', 'start no more jobs after 10 failures, or 5%', threshold)
     .option(...maxVcreditsOption)
     .addOption(unconvertibleOption)
     .addOption(notifyOption)
     .option(...onEndOption)
     .option('--dry-run', 'show what would be done, without doing it');
-  addConversionOptions(run, 'if a result exists that no run of this batch wrote')
+  addConversionOptions(run, 'results not written by this batch')
     .addHelpText('after', exitCodeHelp)
     .action(act(async () => (await import('./run.js')).batchRun));
 

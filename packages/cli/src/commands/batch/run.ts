@@ -123,7 +123,7 @@ export async function batchWatch(
   const stack = await openTemporal(context);
   try {
     const isRunning = await stack.untilClosed(() => requireBatch(stack, name));
-    if (isRunning) context.output.say(`Watching batch ${name}. Ctrl-C ends the watching, not the batch.`);
+    if (isRunning) context.output.say(`Watching batch ${name}. Ctrl-C stops watching, not the batch.`);
     return await watchToEnd(context, { stack, name, onEnd, signal });
   } finally {
     await stack.close();
@@ -147,8 +147,8 @@ async function runBatch(context: CommandContext, { name, input, tags, onEnd, sig
     let batch = await start();
     let joined: ConversionBatchResult | undefined;
     if (!batch) {
-      const now = `Batch ${name} is running already, as it was started: watching it.`;
-      output.say(`${now} What is left or has changed is converted afterwards, as this command says.`);
+      const now = `Batch ${name} is already running, with the options it was started with: watching it.`;
+      output.say(`${now} Whatever is left or has changed is converted afterwards, with the options of this command.`);
     }
     // If several commands wait for the batch, only one of them starts the next run.
     while (!batch) {
@@ -166,7 +166,7 @@ function notStarted(name: string, error: ServiceError): CommandError {
   const reason = error.cause?.message ?? error.message;
   const text = isRefusedStart(error)
     ? `Temporal has refused to start batch ${name}: ${reason}`
-    : `Nobody knows whether batch ${name} was started: the answer of Temporal was lost (${reason}). The same command again watches it, or starts it.`;
+    : `It is not known whether batch ${name} was started: Temporal's answer was lost (${reason}). Run the same command again: it watches the batch, or starts it.`;
   return new CommandError('TEMPORAL_UNREACHABLE', [text], { cause: error });
 }
 
@@ -232,7 +232,7 @@ function detached({ output }: CommandContext, { outlivesCommand }: StackInUse, n
   const watch = `fileconv batch watch ${shellWord(name)}`;
   const consequence = outlivesCommand
     ? `It continues without this command. Come back: ${watch}`
-    : `It stands still until a stack runs here. Come back: the same command again, or \`fileconv up\` and then: ${watch}`;
+    : `It makes no progress until a stack runs here. Come back: run the same command again, or \`fileconv up\` and then: ${watch}`;
   output.say(`Detached from batch ${name}. ${consequence}`);
   if (output.json) output.printJson({ batch: name, detached: true });
   return exitCodes.interrupted;

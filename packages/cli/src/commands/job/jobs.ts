@@ -45,7 +45,7 @@ export async function jobList(context: CommandContext, flags: JobFilter & { limi
     }
     if (jobs.length === 0) {
       const isFiltered = Object.values(filter).some((value) => value !== undefined);
-      output.say(isFiltered ? 'No job fits.' : 'No jobs.');
+      output.say(isFiltered ? 'No jobs match.' : 'No jobs.');
     } else {
       const head = ['ID', 'STATUS', 'SUMMARY', ...timeHeads('SINCE'), 'CODE', 'VCREDITS'];
       output.print(formatTable(head, jobs.map(jobRow)));
@@ -129,7 +129,7 @@ function waitText(waiting: Waiting, pending: JobInspection['pending']): string {
 }
 
 function workerText({ worker, taskQueue }: JobInspection): string | undefined {
-  if (worker === 'none') return `none polls task queue ${taskQueue}: the job stands still`;
+  if (worker === 'none') return `none polls task queue ${taskQueue}: the job makes no progress`;
   return worker === 'silent' ? 'does not answer' : undefined;
 }
 
@@ -215,10 +215,9 @@ async function withJob<T>(
   run: (temporal: StackInUse, job: JobInspection) => T | Promise<T>,
 ): Promise<T> {
   const temporal = await openTemporal(context);
-  const notKnown = () =>
-    `Temporal knows no job ${workflowId} in namespace ${temporal.namespace}. See: fileconv job list`;
+  const notKnown = () => `Temporal has no job ${workflowId} in namespace ${temporal.namespace}. See: fileconv job list`;
   const noJob = ({ workflowType }: NotAConversionJobError) =>
-    `${workflowId} is no conversion job: its workflow type is ${workflowType}. See: fileconv job list`;
+    `${workflowId} is not a conversion job: its workflow type is ${workflowType}. See: fileconv job list`;
   try {
     return await temporal
       .untilClosed(() => inspectJob(temporal.client, workflowId))
@@ -247,7 +246,7 @@ export async function jobCancel(context: CommandContext, workflowId: string): Pr
     await temporal.untilClosed(() => temporal.client.workflow.getHandle(workflowId, runId).cancel());
     const goesOn = taskId !== undefined && phase === 'converting';
     const cancelling = { workflowId, runId, status: 'cancelling', ...(goesOn && { taskId }) };
-    output.result(cancelling, `Job ${workflowId} is asked to cancel.`);
+    output.result(cancelling, `Job ${workflowId} has been asked to cancel.`);
     if (goesOn) {
       output.warn(`The service has no cancel endpoint: conversion task ${taskId} continues there and may be charged.`);
     }
@@ -284,7 +283,7 @@ export async function jobRetry(
           explaining(
             WorkflowExecutionAlreadyStartedError,
             'JOB_STATE',
-            () => `Somebody has started job ${workflowId} again meanwhile. ${seeItContinue}`,
+            () => `Job ${workflowId} was started again in the meantime. ${seeItContinue}`,
           ),
         );
       return (await client.workflow.getHandle(workflowId).describe()).runId;

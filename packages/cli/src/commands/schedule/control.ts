@@ -41,7 +41,7 @@ function incompleteSweep(name: string, result: ConversionSweepResult): string[] 
   ].filter((each) => each !== '');
   const stayed = unmoved ? [`Schedule ${name}: ${unmovedMessage(unmoved)}`] : [];
   if (missed.length === 0) return stayed;
-  const head = `The last sweep of schedule ${name} has not converted all: ${missed.join(', ')}. See: fileconv batch status ${shellWord(name)}`;
+  const head = `The last sweep of schedule ${name} did not convert everything: ${missed.join(', ')}. See: fileconv batch status ${shellWord(name)}`;
   return [head, ...warnings.slice(0, 5).map((each) => `  ${each}`), ...stayed];
 }
 
@@ -77,12 +77,12 @@ function shownFolder(uri: string): string {
 }
 
 export function pauseSchedule(context: CommandContext, name: string, { reason }: { reason: string }): Promise<void> {
-  const message = `Schedule ${name} begins no more runs. Continue: fileconv schedule resume ${shellWord(name)}`;
+  const message = `Schedule ${name} starts no more runs. Continue: fileconv schedule resume ${shellWord(name)}`;
   return control(context, { name, message }, (schedules) => schedules.pause(name, reason));
 }
 
 export function resumeSchedule(context: CommandContext, name: string): Promise<void> {
-  const message = `Schedule ${name} begins runs again. What was due meanwhile: fileconv schedule trigger ${shellWord(name)}`;
+  const message = `Schedule ${name} starts runs again. To catch up on a run that was due: fileconv schedule trigger ${shellWord(name)}`;
   const reason = 'resumed with fileconv schedule resume';
   return control(context, { name, message }, (schedules) => schedules.resume(name, reason));
 }

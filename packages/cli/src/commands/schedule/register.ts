@@ -34,32 +34,25 @@ export function addSchedule(program: Command, act: Act): void {
   )
     .option('--every <time>', 'interval of 10s or more, such as 15m or 1h', interval)
     .option('--cron <expression>', 'minute hour day month weekday, such as "0 6 * * 1-5"')
-    .option('--time-zone <name>', 'time zone of --cron, such as Europe/Berlin; default: UTC')
+    .option('--time-zone <name>', 'of --cron, such as Europe/Berlin; default: UTC')
     .requiredOption('--from <dir>', 'folder whose files are converted', once)
     .requiredOption('--to <format>', 'target format', (text, before?: string) => formatName(once(text, before)))
     .addOption(parameterOption)
-    .requiredOption('--out <dir>', 'folder for the results, in which subfolders are kept')
+    .requiredOption('--out <dir>', 'folder for the results')
     .option(...templateOption)
     .option(...runsOption)
-    .option('--name <name>', 'name of the schedule and its batch; default: derived from the arguments')
+    .option('--name <name>', 'name; default: made from the arguments')
     .option(...recursiveOption)
     .addOption(excludeOption)
     .addOption(
-      new Option(
-        '--overlap <what>',
-        'if a run is due while the previous one is still running: skip it, let one wait, or cancel the previous one',
-      )
+      new Option('--overlap <what>', 'if the previous run goes on')
         .choices(['skip', 'buffer', 'cancel'])
         .default('skip'),
     )
-    .option('--settled <time>', 'leave files that changed within this time to the next run; default: 1m', duration)
-    .option('--when-done <what>', 'keep (default) or move:DIR for a source whose result is delivered', movedTo)
-    .option(
-      '--when-failed <what>',
-      'keep (default) or move:DIR for a source that failed, with the reason in a file beside it',
-      movedTo,
-    )
-    .addOption(onExistingOption('if a result exists that no run wrote'))
+    .option('--settled <time>', 'leave out files that changed so recently; default: 1m', duration)
+    .option('--when-done <what>', 'move:DIR: where sources go once converted; else keep', movedTo)
+    .option('--when-failed <what>', 'move:DIR: where sources go that failed; else keep', movedTo)
+    .addOption(onExistingOption('results not written by a run'))
     .addOption(policyOptions.check)
     .option(...maxVcreditsOption)
     .addOption(unconvertibleOption)

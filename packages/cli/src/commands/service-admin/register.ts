@@ -1,5 +1,5 @@
-import { InvalidArgumentError, Option, type Command } from 'commander';
-import { type Act, command, group, wholeNumber } from '../arguments';
+import { Option, type Command } from 'commander';
+import { type Act, appName, command, group, wholeNumber } from '../arguments';
 
 const count = wholeNumber(0);
 
@@ -36,9 +36,4 @@ export function addServiceAdmin(service: Command, act: Act): void {
     .addOption(new Option('--status <status>', 'only tasks in this state').choices(['hold', 'running', 'completed']))
     .option('--limit <n>', 'maximum number of tasks', count, 50)
     .action(act(async () => (await import('./administration.js')).listTasks));
-}
-
-function appName(text: string): string {
-  if (/^[a-z0-9][a-z0-9_-]*$/i.test(text)) return text;
-  throw new InvalidArgumentError('The name of an app may hold letters, digits, "-" and "_" only.');
 }

@@ -135,10 +135,10 @@ function packageVersion(): string {
 
 /** Choices after the description, so that most options take one line. */
 function optionDescription({ description, argChoices, defaultValue, defaultValueDescription }: Option): string {
-  const usual = defaultValueDescription ?? (Array.isArray(defaultValue) ? undefined : (defaultValue as unknown));
-  const isUsual = (each: string) => (each === usual ? `${each} (default)` : each);
-  if (argChoices) return [description, argChoices.map(isUsual).join(', ')].filter(Boolean).join(': ');
-  return usual === undefined ? description : `${description} (default: ${JSON.stringify(usual)})`;
+  const shown = defaultValueDescription ?? (Array.isArray(defaultValue) ? undefined : (defaultValue as unknown));
+  const marked = (each: string) => (each === shown ? `${each} (default)` : each);
+  if (argChoices) return [description, argChoices.map(marked).join(', ')].filter(Boolean).join(': ');
+  return shown === undefined ? description : `${description} (default: ${JSON.stringify(shown)})`;
 }
 
 /** Order of the help: daily commands first. */

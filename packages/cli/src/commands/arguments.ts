@@ -202,7 +202,7 @@ export const maxVcreditsOption = [
 
 export const onEndOption = ['--on-end <program>', 'run this program when the batch has ended'] as const;
 
-const modeOption = new Option('--mode <mode>', 'of the convert request')
+const modeOption = new Option('--mode <mode>', 'mode of the convert request')
   .choices(conversionModes)
   .default(undefined, 'async');
 

@@ -34,7 +34,7 @@ export function addSchedule(program: Command, act: Act): void {
   )
     .option('--every <time>', 'interval of 10s or more, such as 15m or 1h', interval)
     .option('--cron <expression>', 'minute hour day month weekday, such as "0 6 * * 1-5"')
-    .option('--time-zone <name>', 'of --cron, such as Europe/Berlin; default: UTC')
+    .option('--time-zone <name>', 'time zone of --cron; default: UTC')
     .requiredOption('--from <dir>', 'folder whose files are converted', once)
     .requiredOption('--to <format>', 'target format', (text, before?: string) => formatName(once(text, before)))
     .addOption(parameterOption)
@@ -45,11 +45,11 @@ export function addSchedule(program: Command, act: Act): void {
     .option(...recursiveOption)
     .addOption(excludeOption)
     .addOption(
-      new Option('--overlap <what>', 'if the previous run goes on')
+      new Option('--overlap <what>', 'if the previous run is still running')
         .choices(['skip', 'buffer', 'cancel'])
         .default('skip'),
     )
-    .option('--settled <time>', 'leave out files that changed so recently; default: 1m', duration)
+    .option('--settled <time>', 'skip files changed within this time; default: 1m', duration)
     .option('--when-done <what>', 'move:DIR: where sources go once converted; else keep', movedTo)
     .option('--when-failed <what>', 'move:DIR: where sources go that failed; else keep', movedTo)
     .addOption(onExistingOption('results not written by a run'))

@@ -73,6 +73,27 @@ it('waits for a job that another batch has started, and leaves its cost to that 
   expect(converted()).toBe(1);
 });
 
+it('does not take the result of a job that has uploaded an older version of the file: converts the new one after it', async () => {
+  const desk = await deskWith(1);
+  const source = await desk.put('1.md');
+  const held = rig.stub.hold();
+  const job = await rig.client.start({ source, output: 'pdf', destination: desk.output('1.pdf') });
+  await until('it is accepted', () => rig.stub.count('task/response') >= 1);
+  await desk.put('1.md', 'the next version');
+  const batch = await desk.start();
+  await untilItFoundThem(desk.name);
+  rig.stub.asAlways('task/response');
+  held.letGo();
+  const { source: first } = await job.result();
+  const { result, rows } = await desk.end(batch);
+  expect(result).toMatchObject({ succeeded: 1, vcredits: 1, possiblyChargedTwice: 0 });
+  expect([first?.bytes, rows['1.pdf']?.source?.bytes, converted()]).toEqual([
+    '# 1.md\n'.length,
+    'the next version'.length,
+    2,
+  ]);
+});
+
 const untilItFoundThem = async (name: string): Promise<void> =>
   await until('it found them', async () => {
     const { raw } = await rig.temporal.workflow.getHandle(name).describe();

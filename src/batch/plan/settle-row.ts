@@ -159,7 +159,7 @@ function oncePerPair<Answer>(ask: (pair: FormatPair) => Promise<Answer>): (pair:
 
 interface Refusing {
   ask: AskPair | undefined;
-  exists: boolean;
+  exists: boolean | 'folder';
   unconvertible: Unconvertible | undefined;
 }
 
@@ -174,7 +174,7 @@ export async function refuseRow(
   const { source, output, input, replaces, done, kept, earlier } = row;
   if (!ask || done || kept || earlier) return row;
   const format = defined({ extension: extensionOf(source), input, output });
-  const refused = await ask({ ...format, exists: exists && !replaces });
+  const refused = await ask({ ...format, exists: exists !== false && !replaces });
   return refused ? { ...row, refused: asAsked(refused, unconvertible) } : row;
 }
 

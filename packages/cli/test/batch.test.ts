@@ -27,7 +27,7 @@ describe('batch run --dry-run', () => {
       expect.stringMatching(/^Batch dry: 3 files to convert \(\d+ B\)\.$/),
       expect.stringMatching(/^FROM +TO +FILES +SIZE$/),
       expect.stringMatching(/^png +gif +3 +\d+ B$/),
-      '1 result that no run of this batch wrote, there already: these would fail (--on-existing).',
+      '1 result that no run of this batch wrote, there already: these would fail, unless others made them from the same files (--on-existing).',
       expect.stringContaining(path.join(cwd, 'out/p002.gif')),
       'vCredits: not known; the service tells the price of a conversion only with its result.',
       'Nothing was done (--dry-run).',

@@ -65,7 +65,7 @@ function questions(context: CommandContext, { app, signal }: { app: string; sign
 const maxShown = 100;
 
 const fates: Record<OnExisting, string> = {
-  fail: 'these would fail',
+  fail: 'these would fail, unless others made them from the same files',
   skip: 'these would be skipped',
   overwrite: 'these would be replaced',
   rename: 'the new ones would get another name',
@@ -119,8 +119,7 @@ export function tellDryRun(
     const table = formats.map((pair) => [pair.input || '?', pair.output, formatCount(pair.rows), fileSize(pair.bytes)]);
     output.print(formatTable(['FROM', 'TO', 'FILES', 'SIZE'], table));
   }
-  if (replaced > 0)
-    output.print(`${counted(replaced, 'result')} of earlier runs would be replaced: the sources changed.`);
+  if (replaced > 0) output.print(`${counted(replaced, 'result')} of earlier runs would be replaced.`);
   if (existing.count > 0) {
     const what = `${counted(existing.count, 'result')} that no run of this batch wrote, there already`;
     output.print(`${what}: ${fates[onExisting]} (--on-existing).`);

@@ -2,6 +2,7 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { BatchDesk } from '../support/batch-desk';
 import { quickPolicies, rigOfEachTest } from '../support/conversion-worker';
+import { retryJob } from '../support/retry';
 import { answerCompleted, answerNotYet, cut } from '../support/stub-service';
 import { until } from '../support/until';
 
@@ -163,6 +164,21 @@ describe('a batch whose workflow was terminated', () => {
     expect(converted() - before).toBeLessThanOrEqual(1);
     expect(await desk.problems()).toEqual([]);
   });
+});
+
+it('a kept row asks a job that somebody has started for its destination since, and is done if that one delivered', async () => {
+  const desk = await deskWith(2, 'fail', { policies: { maxResubmissions: 0 } });
+  rig.stub.loseSubmits();
+  expect((await desk.run()).result).toMatchObject({ failed: 2, failures: { OUTCOME_UNKNOWN: 2 } });
+  rig.stub.asAlways('convert/file');
+  // As the messages of the rows advise.
+  const retried = await retryJob(rig.temporal, desk.jobId('1.pdf'), { resubmit: true });
+  expect(await retried.result()).toMatchObject({ status: 'succeeded', possiblyChargedExtra: 1 });
+  const again = await desk.run();
+  expect(again.result).toMatchObject({ failed: 1, kept: 1, skipped: 1, possiblyChargedTwice: 1 });
+  expect(again.rows).toMatchObject({ '1.pdf': { possiblyChargedExtra: 1 }, '2.pdf': { kept: true } });
+  expect((await desk.run()).planned).toMatchObject({ todo: 0, done: 1, kept: 1 });
+  expect([converted(), await desk.problems()]).toEqual([3, []]);
 });
 
 describe('when Temporal has forgotten the batch and its jobs', () => {

@@ -13,7 +13,8 @@ import type { JobOutcome } from '../job/types';
 import { failureCodes } from '../job/activities';
 import { conversionJobType } from '../job/names';
 import { defined } from '../job/defined';
-import { outcomeOfFailure, outcomeOfResult, rowOfEarlier } from '../job/job-outcome';
+import type { EarlierRuns } from '../job/charge';
+import { markOf, outcomeOfFailure, outcomeOfResult, rowOfEarlier } from '../job/job-outcome';
 import { parametersKey } from '../job/parameters';
 import { shellWord } from '../messages/wording';
 import type { FileStore } from '../storage/file-store';
@@ -106,14 +107,28 @@ async function readLeft(
     else if (hasDecided && sourceKeyOf(job) === sourceKeyOf(input)) {
       const outcome = await outcomeOf(client, run, history);
       const left = leftBy(history, outcome, optionsOf(input));
-      if (isSameJob(job, input)) return { left: left.charge === 'no' ? (openOf(other) ?? left) : left, outcome };
-      other ??= left;
+      if (!isSameJob(job, input)) other ??= left;
+      else if (known && !input.recall && !input.earlier && (await isForgotten(client, workflowId, known))) {
+        return withForgotten({ left, outcome }, { ...known, options });
+      } else return { left: left.charge === 'no' ? (openOf(other) ?? left) : left, outcome };
     }
     if (before === undefined) break;
     run = await findWorkflow(client, workflowId, before);
   }
   const open = known ? undefined : openOf(other);
   return { left: open ?? { charge: 'no', ...known, options }, outcome: { status: 'failed', charge: 'no' } };
+}
+
+/** A batch's ledger knows what Temporal no longer does: that a run which is gone may have been charged. */
+async function isForgotten(client: Client, workflowId: string, { charge, runId }: EarlierRuns): Promise<boolean> {
+  return charge !== 'no' && runId !== undefined && !(await findWorkflow(client, workflowId, runId));
+}
+
+/** For a job that started without knowing of the run that is gone. */
+function withForgotten({ left, outcome }: { left: Left; outcome: JobOutcome }, gone: Left) {
+  if (left.charge === 'no') return { left: gone, outcome: unreadableJob };
+  const marks = markOf((left.possiblyChargedExtra ?? 0) + (gone.possiblyChargedExtra ?? 0) + 1);
+  return { left: { ...left, ...marks }, outcome: { ...outcome, ...marks } };
 }
 
 function openOf(left: Left | undefined): Left | undefined {

@@ -198,6 +198,30 @@ describe('when Temporal has forgotten the batch and its jobs', () => {
     }
   }
 
+  it.each(['fail', 'resubmit'] as const)(
+    'a mark of the ledger stays when a job that could not know of it has delivered since: policy %s',
+    async (policy) => {
+      const desk = await deskWith(1, policy, { policies: { maxResubmissions: 0 } });
+      rig.stub.loseSubmits();
+      expect((await desk.run()).result).toMatchObject({ failures: { OUTCOME_UNKNOWN: 1 } });
+      await forget(desk.jobId('1.pdf'));
+      const request = { source: await desk.put('1.md'), output: 'pdf', destination: desk.output('1.pdf') };
+      const policies = { ...quickPolicies, onUnknownOutcome: 'fail' } as const;
+      rig.stub.fail('convert/file', 400, 'INVALID_PARAMETER');
+      await expect(rig.client.convert({ ...request, policies })).rejects.toMatchObject({ code: 'INVALID_PARAMETER' });
+      if (policy === 'fail') expect((await desk.run()).result).toMatchObject({ failed: 1 });
+      rig.stub.asAlways('convert/file');
+      expect(converted()).toBe(1);
+      await forget(desk.jobId('1.pdf'));
+      expect(await rig.client.convert({ ...request, policies })).toMatchObject({ possiblyChargedTwice: false });
+      const { result, rows } = await desk.run();
+      expect(result).toMatchObject({ skipped: 1, possiblyChargedTwice: 1 });
+      expect(rows['1.pdf']?.possiblyChargedExtra).toBe(1);
+      expect([converted(), await desk.problems()]).toEqual([2, []]);
+      rig.stub.conversions.clear();
+    },
+  );
+
   it.each([
     { policy: 'fail', then: { failed: 1, skipped: 1, kept: 1, possiblyChargedTwice: 0 }, conversions: 3 },
     { policy: 'resubmit', then: { succeeded: 2, skipped: 1, possiblyChargedTwice: 1 }, conversions: 4 },

@@ -65,9 +65,10 @@ export async function repeatRow(row: RepeatedRow, known: LedgerRow, repeating: R
     delivered?.output.uri === row.destination
       ? await contentAsDelivered(repeating.files, delivered.output, repeating.signal)
       : undefined;
+  const earlier = recalled?.kind === 'start' ? recalled.earlier : earlierOf(unresolved);
   return defined({
     before: delivered,
-    earlier: recalled?.kind === 'start' ? recalled.earlier : earlierOf(unresolved),
+    earlier: earlier && { ...earlier, ...defined({ runId: unresolved?.outcome?.runId ?? unresolved?.runId }) },
     replaces,
   });
 }

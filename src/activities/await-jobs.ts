@@ -6,7 +6,7 @@ import type { AwaitedJob, AwaitJobsInput, AwaitJobsResult, SeenJob } from '../ba
 import { isOfServer } from '../history/grpc';
 import { defined } from '../job/defined';
 import { batchStep, type ActivityDependencies } from './activity-attempt';
-import { lookAtJob, unreadableJob } from './look-at-job';
+import { lookAtJob, type LookTools, unreadableJob } from './look-at-job';
 
 /** Wait before each look: jobs often end together, and one round for several is cheaper. Grows with the number of jobs. */
 const gatherMs = 200;
@@ -31,11 +31,12 @@ const maxAnswerCharacters = 400_000;
  * Waiting occupies a slot that the jobs need: an attempt returns it if no job ends for a while, and does not wait at all if too many
  * slots already wait.
  */
-export function createAwaitJobs({ waits: slots }: Pick<ActivityDependencies, 'waits'>) {
+export function createAwaitJobs({ waits: slots, files }: Pick<ActivityDependencies, 'waits' | 'files'>) {
   return batchStep(async ({ jobs }: AwaitJobsInput, { signal }, client): Promise<AwaitJobsResult> => {
-    if (jobs.every(({ expected }) => expected)) return answer(await lookAtAll(client, jobs, signal));
+    const tools = { client, files };
+    if (jobs.every(({ expected }) => expected)) return answer(await lookAtAll(tools, jobs, signal));
     return slots.use(async (isFree) => {
-      const ended = await untilSomeEnd(client, jobs, { signal, holdMs: isFree ? holdMs : 0 });
+      const ended = await untilSomeEnd(tools, jobs, { signal, holdMs: isFree ? holdMs : 0 });
       if (ended.length > 0) return answer(ended);
       throw stillRunning(jobs.length, isFree ? backAfterMs : lookAgainMs + lookAgainMsPerJob * jobs.length);
     });
@@ -44,7 +45,7 @@ export function createAwaitJobs({ waits: slots }: Pick<ActivityDependencies, 'wa
 
 /** The jobs that have ended; empty if none ended in time. */
 async function untilSomeEnd(
-  client: Client,
+  tools: LookTools,
   awaited: readonly AwaitedJob[],
   { signal, holdMs: patienceMs }: { signal: AbortSignal; holdMs: number },
 ): Promise<SeenJob[]> {
@@ -52,12 +53,16 @@ async function untilSomeEnd(
   let jobs = awaited;
   for (let first = 0; ; first = (first + pollsAtATime) % jobs.length) {
     await sleep(gatherMs + gatherMsPerJob * jobs.length, undefined, { signal }).catch(() => undefined);
-    const seen = await lookAtAll(client, jobs, signal);
+    const seen = await lookAtAll(tools, jobs, signal);
     const ended = seen.filter(hasEnded);
     // A job that was reset has a new run.
     jobs = jobs.map((job, index) => ({ ...job, ...defined({ runId: seen[index]?.runId }) }));
     if (ended.length > 0 || performance.now() >= deadline) return ended;
-    await untilOneCloses(client, [...jobs, ...jobs].slice(first, first + Math.min(pollsAtATime, jobs.length)), signal);
+    await untilOneCloses(
+      tools.client,
+      [...jobs, ...jobs].slice(first, first + Math.min(pollsAtATime, jobs.length)),
+      signal,
+    );
   }
 }
 
@@ -66,13 +71,13 @@ function hasEnded({ runId, outcome }: SeenJob): boolean {
   return runId === undefined || outcome !== undefined;
 }
 
-async function lookAtAll(client: Client, jobs: readonly AwaitedJob[], signal: AbortSignal): Promise<SeenJob[]> {
+async function lookAtAll(tools: LookTools, jobs: readonly AwaitedJob[], signal: AbortSignal): Promise<SeenJob[]> {
   const seen: SeenJob[] = [];
   for (let first = 0; first < jobs.length; first += looksAtATime) {
     signal.throwIfAborted();
     const looks = jobs.slice(first, first + looksAtATime).map(async (job, index) => ({
       job: first + index,
-      ...(await lookAtJob(client, job).catch((error: unknown) => {
+      ...(await lookAtJob(tools, job).catch((error: unknown) => {
         if (isOfServer(error)) throw error;
         return unreadableJob(job, error);
       })),

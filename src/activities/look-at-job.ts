@@ -2,6 +2,8 @@ import type { Client } from '@temporalio/client';
 import { findWorkflow, firstRunOf, readStartInput } from '../history/find-workflow';
 import { isOfServer } from '../history/grpc';
 import { isSameJob, outcomeOf } from '../recall/recall-job';
+import { readRunning, type RunningJob } from '../recall/running-job';
+import type { FileStore } from '../storage/file-store';
 import type { AwaitedJob, SeenJob } from '../batch/model/activities';
 import { defined } from '../job/defined';
 import type { ConversionJobInput } from '../job/types';
@@ -11,8 +13,14 @@ import { conversionJobType } from '../job/names';
 
 type Seen = Omit<SeenJob, 'job'>;
 
+export interface LookTools {
+  client: Client;
+  files: FileStore;
+}
+
 /** State of a job that this run of the batch did not start. */
-export async function lookAtJob(client: Client, { workflowId, runId, expected }: AwaitedJob): Promise<Seen> {
+export async function lookAtJob(tools: LookTools, { workflowId, runId, expected }: AwaitedJob): Promise<Seen> {
+  const { client } = tools;
   const found = await findRun(client, workflowId, runId);
   if (!found) return {};
   const seen = { runId: found.runId };
@@ -24,19 +32,25 @@ export async function lookAtJob(client: Client, { workflowId, runId, expected }:
     throw new Error(`it is a ${found.type}`);
   }
   if (expected) {
-    const input = await readStartInput(client.workflow, found).catch((error: unknown) => {
-      if (!hasEnded || isOfServer(error)) throw error;
-      return undefined;
-    });
+    const asked = await (isOpen(found) ? readRunning(tools, found) : readEnded(tools, found)).catch(
+      (error: unknown) => {
+        if (!hasEnded || isOfServer(error)) throw error;
+        return undefined;
+      },
+    );
     // The next job under this id finds the history unreadable and decides by that.
-    if (input === undefined && hasEnded) return ended;
-    const job = input as ConversionJobInput;
+    if (!asked) return ended;
+    const { input: job, isChanged } = asked;
     const source = 'uri' in job.source ? job.source.uri : job.source.connector;
     const startedBy = found.parentExecution?.workflowId ?? undefined;
     const existing = { isOpen: isOpen(found), isSame: isSameJob(expected, job), source };
-    return { ...seen, existing: { ...existing, ...defined({ startedBy }) } };
+    return { ...seen, existing: { ...existing, ...defined({ isChanged, startedBy }) } };
   }
   return isOpen(found) ? seen : { ...seen, outcome: await outcomeOf(client, found) };
+}
+
+async function readEnded({ client }: LookTools, run: { workflowId: string; runId: string }): Promise<RunningJob> {
+  return { input: (await readStartInput(client.workflow, run)) as ConversionJobInput };
 }
 
 /** A reset terminates a run and starts another, which is still the same job. */

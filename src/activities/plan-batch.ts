@@ -10,6 +10,7 @@ import { saveRequest } from '../batch/request';
 import { removeOldRuns } from '../batch/run-folders';
 import { shownFolder } from '../batch/uris';
 import { hidesPayloads } from '../encryption/data-converter';
+import { findWorkflow } from '../history/find-workflow';
 import type { ConversionApi } from '../http/conversion-api';
 import { answerAboutPair } from '../http/pair-answer';
 import { eventsOf, type NotifySettings } from '../notices/send-notice';
@@ -39,6 +40,11 @@ export function createPlanBatch({ files, api, notify }: Pick<ActivityDependencie
           questions(() => api(app), signal),
           onExisting,
         ),
+        hasLaterJob: async ({ workflowId, runId }) => {
+          if (workflowId === undefined) return false;
+          const latest = await findWorkflow(client, workflowId);
+          return latest !== undefined && latest.runId !== runId;
+        },
         // A retry whose files were all removed has nothing to do.
         mayBeEmpty: isScheduled ?? plan.moves !== undefined,
         // A manual run sends files again that the service has refused before.

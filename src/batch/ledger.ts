@@ -141,8 +141,10 @@ export async function addToLedger(
   const run = runOf(runFolder);
   const { signal } = writing;
   const before = await headOf(files, batchFolder, signal);
+  // The workflow of an older run was reset. Newer runs were planned with that run's rows and know them better.
+  if (before.run > run.number) return;
   // An earlier attempt has already added the run and its charges.
-  const isIn = before.run >= run.number;
+  const isIn = before.run === run.number;
   const lines = async function* () {
     yield jsonLine({ run: run.number, vcredits: before.vcredits + (isIn ? 0 : vcredits) });
     const own = new Set<string>();

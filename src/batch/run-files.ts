@@ -58,6 +58,7 @@ export const earlierSchema = z.object({
   vcredits: z.number().nonnegative().exactOptional(),
   delivered: marked.exactOptional(),
   suspect: marked.exactOptional(),
+  runId: z.string().exactOptional(),
   possiblyChargedExtra: z.int().positive().exactOptional(),
 } satisfies Fields<EarlierRuns>) satisfies z.ZodType<EarlierRuns>;
 

@@ -3,14 +3,13 @@ import { z } from 'zod';
 import type { PlannedBatch } from '../batch/plan/planned-batch';
 import { hidesPayloads } from '../encryption/data-converter';
 import { findWorkflow } from '../history/find-workflow';
-import { readRun } from '../history/job-history';
 import { isSameJob } from '../recall/recall-job';
+import { readRunning } from '../recall/running-job';
 import type { ConversionBatchInput } from '../batch/model/types';
-import type { ConversionJobInput, ConversionJobResult, Recall } from '../job/types';
+import type { ConversionJobResult, Recall } from '../job/types';
 import { jobIdOf, numberedDestination } from '../job/job-id';
 import { defaultPolicies } from '../job/policies';
 import { shellWord } from '../messages/wording';
-import { sameContent } from '../batch/contents';
 import type { JobInspection } from './operations/inspect-job';
 import type { Retry } from './operations/retry-job';
 import { isOpen } from '../job/job-outcome';
@@ -67,19 +66,6 @@ export class JobRunningError extends Error {
         : `job ${workflowId} is converting something else to this destination`;
     super(`${why}. Wait for it (fileconv job watch ${id}) or end it (fileconv job cancel ${id}), then convert again`);
   }
-}
-
-/** Input of a running job, and whether the source has changed since its upload. */
-async function readRunning(
-  { client, files }: { client: Client; files: FileStore },
-  run: { workflowId: string; runId: string },
-): Promise<{ input: ConversionJobInput; isChanged: boolean }> {
-  const { input, charge } = await readRun(client, run);
-  const uri = 'uri' in input.source ? input.source.uri : undefined;
-  if (uri === undefined || !charge.source) return { input, isChanged: false };
-  // A client may lack its workers' credentials: a source that it can't see counts as unchanged.
-  if ((await files.look(uri).catch(() => undefined))?.kind !== 'file') return { input, isChanged: false };
-  return { input, isChanged: (await sameContent(files, uri, { content: charge.source })) === undefined };
 }
 
 /** Starts conversion jobs and batches, and returns handles to them. */

@@ -31,6 +31,8 @@ export interface EarlierRuns {
   delivered?: true;
   /** The task's result failed its check and was delivered beside its destination: nothing is left to pay or to send. */
   suspect?: true;
+  /** The run of the job that left this, as a batch's ledger names it. */
+  runId?: string;
   /** Conversions that may have been charged in addition to the one of `charge`. Absent: none. Never reset. */
   possiblyChargedExtra?: number;
 }

@@ -13,7 +13,8 @@ import type { JobOutcome } from '../job/types';
 import { failureCodes } from '../job/activities';
 import { conversionJobType } from '../job/names';
 import { defined } from '../job/defined';
-import { outcomeOfFailure, outcomeOfResult, rowOfEarlier } from '../job/job-outcome';
+import type { EarlierRuns } from '../job/charge';
+import { markOf, outcomeOfFailure, outcomeOfResult, rowOfEarlier } from '../job/job-outcome';
 import { parametersKey } from '../job/parameters';
 import { shellWord } from '../messages/wording';
 import type { FileStore } from '../storage/file-store';
@@ -32,9 +33,12 @@ export function isSameJob(one: JobIdentity, other: JobIdentity): boolean {
   return keyOf(one) === keyOf(other);
 }
 
-function keyOf({ app, source, output, input, parameters, destination }: JobIdentity): string {
-  const from = 'uri' in source ? source.uri : { connector: source.connector };
-  return JSON.stringify([app, from, output, input ?? null, parametersKey(parameters), destination ?? null]);
+function keyOf({ output, input, parameters, destination, ...of }: JobIdentity): string {
+  return JSON.stringify([sourceKeyOf(of), output, input ?? null, parametersKey(parameters), destination ?? null]);
+}
+
+function sourceKeyOf({ app, source }: Pick<JobIdentity, 'app' | 'source'>): string {
+  return JSON.stringify([app, 'uri' in source ? source.uri : { connector: source.connector }]);
 }
 
 /** Decides what the next run of a job does about the last one, by the table of docs/repetition.md. Sends nothing. */
@@ -80,6 +84,7 @@ export async function recallJob(
 /**
  * State left by the last run of this very conversion. A run that made something else at the same destination, or ended before its
  * decision, is skipped for the run that it recalls; a reset run that has submitted nothing since, for the run it was reset from.
+ * If that has left no charge: what a later one of the same source with other options has left open.
  */
 async function readLeft(
   { client }: RecallTools,
@@ -88,6 +93,7 @@ async function readLeft(
 ): Promise<{ left: Left; outcome: JobOutcome }> {
   const options = optionsOf(job);
   let run = await lastRun(client, workflowId, recall.runId);
+  let other: Left | undefined;
   for (;;) {
     // The id belongs to a workflow of another type.
     if (run && run.type !== conversionJobType) break;
@@ -98,14 +104,35 @@ async function readLeft(
     const hasDecided = !input.recall || recalled === 'start' || result !== undefined;
     let before = input.recall?.runId;
     if (resetFrom !== undefined && !isDelivered(history)) before = resetFrom;
-    else if (hasDecided && isSameJob(job, input)) {
+    else if (hasDecided && sourceKeyOf(job) === sourceKeyOf(input)) {
       const outcome = await outcomeOf(client, run, history);
-      return { left: leftBy(history, outcome, optionsOf(input)), outcome };
+      const left = leftBy(history, outcome, optionsOf(input));
+      if (!isSameJob(job, input)) other ??= left;
+      else if (known && !input.recall && !input.earlier && (await isForgotten(client, workflowId, known))) {
+        return withForgotten({ left, outcome }, { ...known, options });
+      } else return { left: left.charge === 'no' ? (openOf(other) ?? left) : left, outcome };
     }
     if (before === undefined) break;
     run = await findWorkflow(client, workflowId, before);
   }
-  return { left: { charge: 'no', ...known, options }, outcome: { status: 'failed', charge: 'no' } };
+  const open = known ? undefined : openOf(other);
+  return { left: open ?? { charge: 'no', ...known, options }, outcome: { status: 'failed', charge: 'no' } };
+}
+
+/** A batch's ledger knows what Temporal no longer does: that a run which is gone may have been charged. */
+async function isForgotten(client: Client, workflowId: string, { charge, runId }: EarlierRuns): Promise<boolean> {
+  return charge !== 'no' && runId !== undefined && !(await findWorkflow(client, workflowId, runId));
+}
+
+/** For a job that started without knowing of the run that is gone. */
+function withForgotten({ left, outcome }: { left: Left; outcome: JobOutcome }, gone: Left) {
+  if (left.charge === 'no') return { left: gone, outcome: unreadableJob };
+  const marks = markOf((left.possiblyChargedExtra ?? 0) + (gone.possiblyChargedExtra ?? 0) + 1);
+  return { left: { ...left, ...marks }, outcome: { ...outcome, ...marks } };
+}
+
+function openOf(left: Left | undefined): Left | undefined {
+  return left?.charge === 'no' || left?.delivered || left?.suspect ? undefined : left;
 }
 
 async function readHistory(client: Client, run: WorkflowExecutionDescription): Promise<JobHistory | undefined> {

@@ -1,6 +1,8 @@
+import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { lookAtJob } from '../../src/activities/look-at-job';
 import { toJobInput } from '../../src/client/job-request';
+import { createLocalFiles } from '../../src/storage/local-files';
 import { quickPolicies, rigOfAllTests } from '../support/conversion-worker';
 import { answerRunning } from '../support/stub-service';
 import { until } from '../support/until';
@@ -15,14 +17,21 @@ it('reports whether a job runs and matches the expected one, and how an awaited 
   const { workflowId } = job;
   const expected = toJobInput(request, 'stub');
   const uri = 'uri' in expected.source ? expected.source.uri : '';
-  const look = (asked: typeof expected) => lookAtJob(rig.temporal, { workflowId, expected: asked });
+  const look = (asked: typeof expected) =>
+    lookAtJob({ client: rig.temporal, files: createLocalFiles() }, { workflowId, expected: asked });
   expect((await look(expected)).existing).toEqual({ isOpen: true, isSame: true, source: uri });
   expect((await look({ ...expected, output: 'html' })).existing).toMatchObject({ isOpen: true, isSame: false });
-  expect(await lookAtJob(rig.temporal, { workflowId })).not.toHaveProperty('outcome');
+  expect(await lookAtJob({ client: rig.temporal, files: createLocalFiles() }, { workflowId })).not.toHaveProperty(
+    'outcome',
+  );
   await until('it converts', async () => (await job.state()).phase === 'converting');
+  await writeFile(source, 'another');
+  expect((await look(expected)).existing).toMatchObject({ isSame: true, isChanged: true });
   rig.stub.asAlways('task/response');
   await job.result();
   expect((await look(expected)).existing).toMatchObject({ isOpen: false, isSame: true });
-  expect(await lookAtJob(rig.temporal, { workflowId })).toMatchObject({ outcome: { status: 'succeeded' } });
-  expect(await lookAtJob(rig.temporal, { workflowId: 'none' })).toEqual({});
+  expect(await lookAtJob({ client: rig.temporal, files: createLocalFiles() }, { workflowId })).toMatchObject({
+    outcome: { status: 'succeeded' },
+  });
+  expect(await lookAtJob({ client: rig.temporal, files: createLocalFiles() }, { workflowId: 'none' })).toEqual({});
 });

@@ -6,6 +6,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { mergeBatchResults, readBatchItems, writeBatchPart } from '../../src/batch/batch-steps';
+import type { LedgerRow } from '../../src/batch/ledger';
 import { RunFileError, runFiles } from '../../src/batch/run-files';
 import type { BatchItem } from '../../src/batch/model/types';
 import type { BatchItemResult } from '../../src/batch/model/state';
@@ -97,6 +98,35 @@ describe('the merged results', () => {
       path.join('parts', '000002.jsonl'),
       'results.jsonl',
     ]);
+  });
+
+  it('of an older run, whose workflow was reset, take nothing from the ledger that newer runs know', async () => {
+    const paid = (item: number, sha256: string): BatchItemResult => ({
+      ...succeeded(item),
+      ...{ vcredits: 1, source: { ...content, sha256 }, output: { uri: `file:///out/${item}`, name: 'x', ...content } },
+    });
+    const ledger = async () =>
+      (await readFile(path.join(batch, 'ledger.jsonl'), 'utf8'))
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line) as LedgerRow & { vcredits?: number });
+    const first = { folder, parts: 0, rest: [paid(1, 'old'), paid(2, 'old')] };
+    await writeManifest([row(1), row(2)]);
+    await mergeBatchResults(files, first, writing);
+    root = path.join(batch, 'run-0002');
+    await mkdir(root);
+    await writeManifest([row(1)]);
+    await mergeBatchResults(
+      files,
+      { folder: `${pathToFileURL(root).href}/`, parts: 0, rest: [paid(1, 'new')] },
+      writing,
+    );
+    const before = await ledger();
+    await mergeBatchResults(files, first, writing);
+    const known = ({ destination, delivered }: LedgerRow) => [destination, delivered?.source.sha256];
+    const [head, ...rows] = await ledger();
+    expect(head).toEqual({ run: 2, vcredits: 3 });
+    expect(rows.map(known).sort()).toEqual(before.slice(1).map(known).sort());
   });
 
   it('remove day-old files of killed writers, in the whole batch and beside its results', async () => {

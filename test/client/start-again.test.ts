@@ -88,6 +88,26 @@ it('keeps an unknown outcome under policy fail, names the command that converts 
   expect(await finish(keeping, { resubmit: true })).toEqual(marked);
 });
 
+it('marks a conversion with other parameters while an earlier submit is open, not after a result', async () => {
+  const pages = (last: number) => ({ ...keeping, parameters: { pages: last } });
+  const marked = { possiblyChargedTwice: true, conversions: 2 };
+  await leaveUnknown();
+  expect(await finish(pages(1))).toEqual({ ...converted, ...marked });
+  expect(await finish({ ...pages(2), onExisting: 'overwrite' })).toEqual({ ...converted, conversions: 3 });
+});
+
+it('keeps that mark through refusals, which are free, until something is converted', async () => {
+  const refused = async (last: number, charge: string) => {
+    rig.stub.fail('convert/file', 400, 'INVALID_PARAMETER');
+    await expect(finish({ parameters: { pages: last } })).rejects.toMatchObject({ details: { charge } });
+    rig.stub.asAlways('convert/file');
+  };
+  await refused(1, 'no');
+  await leaveUnknown();
+  await refused(2, 'maybe');
+  expect(await finish({ parameters: { pages: 1 } })).toMatchObject({ possiblyChargedTwice: true, conversions: 2 });
+});
+
 it('converts after a refusal; skips a delivered result, fetches it if it is gone, and converts again on request', async () => {
   rig.stub.fail('convert/file', 403, 'FREE_PLAN_DISALLOWED');
   await expect((await start()).result()).rejects.toMatchObject({ code: 'FREE_PLAN_DISALLOWED' });

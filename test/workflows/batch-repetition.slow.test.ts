@@ -2,6 +2,7 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { BatchDesk } from '../support/batch-desk';
 import { quickPolicies, rigOfEachTest } from '../support/conversion-worker';
+import { retryJob } from '../support/retry';
 import { answerCompleted, answerNotYet, cut } from '../support/stub-service';
 import { until } from '../support/until';
 
@@ -71,6 +72,27 @@ it('waits for a job that another batch has started, and leaves its cost to that 
   expect(itemResults).toEqual([expect.objectContaining({ status: 'succeeded', charge: 'yes', requests: 0 })]);
   expect(itemResults?.[0]).not.toHaveProperty('vcredits');
   expect(converted()).toBe(1);
+});
+
+it('does not take the result of a job that has uploaded an older version of the file: converts the new one after it', async () => {
+  const desk = await deskWith(1);
+  const source = await desk.put('1.md');
+  const held = rig.stub.hold();
+  const job = await rig.client.start({ source, output: 'pdf', destination: desk.output('1.pdf') });
+  await until('it is accepted', () => rig.stub.count('task/response') >= 1);
+  await desk.put('1.md', 'the next version');
+  const batch = await desk.start();
+  await untilItFoundThem(desk.name);
+  rig.stub.asAlways('task/response');
+  held.letGo();
+  const { source: first } = await job.result();
+  const { result, rows } = await desk.end(batch);
+  expect(result).toMatchObject({ succeeded: 1, vcredits: 1, possiblyChargedTwice: 0 });
+  expect([first?.bytes, rows['1.pdf']?.source?.bytes, converted()]).toEqual([
+    '# 1.md\n'.length,
+    'the next version'.length,
+    2,
+  ]);
 });
 
 const untilItFoundThem = async (name: string): Promise<void> =>
@@ -144,6 +166,21 @@ describe('a batch whose workflow was terminated', () => {
   });
 });
 
+it('a kept row asks a job that somebody has started for its destination since, and is done if that one delivered', async () => {
+  const desk = await deskWith(2, 'fail', { policies: { maxResubmissions: 0 } });
+  rig.stub.loseSubmits();
+  expect((await desk.run()).result).toMatchObject({ failed: 2, failures: { OUTCOME_UNKNOWN: 2 } });
+  rig.stub.asAlways('convert/file');
+  // As the messages of the rows advise.
+  const retried = await retryJob(rig.temporal, desk.jobId('1.pdf'), { resubmit: true });
+  expect(await retried.result()).toMatchObject({ status: 'succeeded', possiblyChargedExtra: 1 });
+  const again = await desk.run();
+  expect(again.result).toMatchObject({ failed: 1, kept: 1, skipped: 1, possiblyChargedTwice: 1 });
+  expect(again.rows).toMatchObject({ '1.pdf': { possiblyChargedExtra: 1 }, '2.pdf': { kept: true } });
+  expect((await desk.run()).planned).toMatchObject({ todo: 0, done: 1, kept: 1 });
+  expect([converted(), await desk.problems()]).toEqual([3, []]);
+});
+
 describe('when Temporal has forgotten the batch and its jobs', () => {
   /** Simulates the end of the namespace's retention. */
   async function forget(...workflowIds: string[]) {
@@ -160,6 +197,30 @@ describe('when Temporal has forgotten the batch and its jobs', () => {
       });
     }
   }
+
+  it.each(['fail', 'resubmit'] as const)(
+    'a mark of the ledger stays when a job that could not know of it has delivered since: policy %s',
+    async (policy) => {
+      const desk = await deskWith(1, policy, { policies: { maxResubmissions: 0 } });
+      rig.stub.loseSubmits();
+      expect((await desk.run()).result).toMatchObject({ failures: { OUTCOME_UNKNOWN: 1 } });
+      await forget(desk.jobId('1.pdf'));
+      const request = { source: await desk.put('1.md'), output: 'pdf', destination: desk.output('1.pdf') };
+      const policies = { ...quickPolicies, onUnknownOutcome: 'fail' } as const;
+      rig.stub.fail('convert/file', 400, 'INVALID_PARAMETER');
+      await expect(rig.client.convert({ ...request, policies })).rejects.toMatchObject({ code: 'INVALID_PARAMETER' });
+      if (policy === 'fail') expect((await desk.run()).result).toMatchObject({ failed: 1 });
+      rig.stub.asAlways('convert/file');
+      expect(converted()).toBe(1);
+      await forget(desk.jobId('1.pdf'));
+      expect(await rig.client.convert({ ...request, policies })).toMatchObject({ possiblyChargedTwice: false });
+      const { result, rows } = await desk.run();
+      expect(result).toMatchObject({ skipped: 1, possiblyChargedTwice: 1 });
+      expect(rows['1.pdf']?.possiblyChargedExtra).toBe(1);
+      expect([converted(), await desk.problems()]).toEqual([2, []]);
+      rig.stub.conversions.clear();
+    },
+  );
 
   it.each([
     { policy: 'fail', then: { failed: 1, skipped: 1, kept: 1, possiblyChargedTwice: 0 }, conversions: 3 },

@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { DefaultLogger } from '@temporalio/worker';
 import { lookAtJob } from '../../src/activities/look-at-job';
+import { createLocalFiles } from '../../src/storage/local-files';
 import { defined } from '../../src/job/defined';
 import type { ConversionJobInput } from '../../src/job/types';
 import { installQuietRuntime, rigOfAllTests } from '../support/conversion-worker';
@@ -48,7 +49,8 @@ it('make a different conversion: a job with other parameters is not taken for th
   ).result();
   const look = async (parameters: ConversionJobInput['parameters']) => {
     const expected = defined({ ...args[0], parameters });
-    return (await lookAtJob(rig.temporal, { workflowId, expected })).existing?.isSame;
+    return (await lookAtJob({ client: rig.temporal, files: createLocalFiles() }, { workflowId, expected })).existing
+      ?.isSame;
   };
   expect([await look({ pages: '1', dpi: 300 }), await look({ dpi: 150, pages: '1' })]).toEqual([true, false]);
   expect(await look(undefined)).toBe(false);

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { folderWithPictures, writePicture } from './batch-pictures';
@@ -27,7 +27,7 @@ describe('batch run --dry-run', () => {
       expect.stringMatching(/^Batch dry: 3 files to convert \(\d+ B\)\.$/),
       expect.stringMatching(/^FROM +TO +FILES +SIZE$/),
       expect.stringMatching(/^png +gif +3 +\d+ B$/),
-      '1 result that no run of this batch wrote, there already: these would fail (--on-existing).',
+      '1 result that no run of this batch wrote, there already: these would fail, unless others made them from the same files (--on-existing).',
       expect.stringContaining(path.join(cwd, 'out/p002.gif')),
       'vCredits: not known; the service tells the price of a conversion only with its result.',
       'Nothing was done (--dry-run).',
@@ -55,6 +55,32 @@ describe('batch run --dry-run', () => {
     const cwd = await folderWithPictures(1);
     const ended = await batch(cwd, 'run', 'in', '--to', 'gif,jpg,webp,pdf', '--dry-run', '--json');
     expect(parseJson(ended.stdout)).toMatchObject({ batch: expect.stringMatching(/^in-4-formats-\w{6}$/) as string });
+  });
+
+  it.each([
+    ['overwrite', 1],
+    ['skip', 1],
+    ['rename', 0],
+  ])('with --on-existing %s exits like the run would where a folder stands at a destination', async (choice, code) => {
+    const cwd = await folderWithPictures(2);
+    await mkdir(path.join(cwd, 'out/p001.gif'), { recursive: true });
+    const asked = ['run', ...toGif('folder'), '--runs', 'runs', '--on-existing', choice];
+    const dry = await batch(cwd, ...asked, '--dry-run');
+    const told = '1 of them is a folder: this would fail.';
+    expect([dry.code, linesOf(dry.stdout).includes(told)]).toEqual([code, code === 1]);
+    expect((await batch(cwd, ...asked)).code).toBe(code);
+  });
+
+  it('names results that are gone, as the run does', async () => {
+    const cwd = await folderWithPictures(1);
+    const asked = ['run', ...toGif('gone'), '--runs', 'runs'];
+    expect((await batch(cwd, ...asked)).code).toBe(0);
+    await rm(path.join(cwd, 'out/p001.gif'));
+    const dry = await batch(cwd, ...asked, '--dry-run');
+    expect(dry.stderr).toContain('p001.gif is not there any more');
+    expect((await batch(cwd, ...asked)).stderr).toContain(dry.stderr);
+    const status = await batch(cwd, 'status', 'gone');
+    expect(linesOf(status.stdout)[1]).toMatch(/^ {2}1 result is gone\. .*: fileconv batch retry gone --again$/);
   });
 
   it('exits like the run would, also for a suspect result or when the vCredits are spent', async () => {

@@ -131,6 +131,8 @@ export interface SeenJob {
 export interface ExistingJob {
   isOpen: boolean;
   isSame: boolean;
+  /** The source has changed since this running job uploaded it. Absent: it has not, or nothing tells. */
+  isChanged?: true;
   source: string;
   /** Id of the workflow that started it, such as a batch. Absent: no workflow did. */
   startedBy?: string;

@@ -160,7 +160,7 @@ export const draftRow = itemSchema
     stamp: z.string().exactOptional(),
     bytes: z.number(),
     /** Something already exists at the destination. */
-    exists: z.boolean(),
+    exists: z.union([z.boolean(), z.literal('folder')]),
     /** Identity of the file at the destination. */
     replaced: z.string().exactOptional(),
     /** Its size. */
@@ -180,7 +180,10 @@ export function toRow({ candidate, source, uri, destination, refusal }: SeenCand
     ...{ row, place, shown, source: candidate.source, destination: uri, output },
     ...defined({ term, input, parameters, stamp: file?.stamp, refused }),
     bytes: file?.bytes ?? 0,
-    exists: destination !== undefined && (destination.kind !== 'none' || destination.isLink),
+    exists:
+      destination?.kind === 'folder'
+        ? 'folder'
+        : destination !== undefined && (destination.kind !== 'none' || destination.isLink),
     ...(destination?.kind === 'file' && { replaced: destination.identity, resultBytes: destination.bytes }),
   };
 }
@@ -212,7 +215,7 @@ export function warnOf({ candidate, source, uri, destination }: SeenCandidate, w
     const what = `${whereIs(candidate, 'destination')}${shownPath(uri)} is a folder`;
     warnings.add(
       'DESTINATION_INVALID',
-      `${what}. The item of ${candidate.shown} will fail, unless it was converted before.`,
+      `${what}. The item of ${candidate.shown} will fail, unless it was converted before or gets another name.`,
     );
   }
 }

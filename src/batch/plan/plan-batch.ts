@@ -37,6 +37,7 @@ import {
   repeatRow,
   asAsked,
   type AskPair,
+  type HasLaterJob,
   type RepeatedItem,
 } from './settle-row';
 
@@ -53,6 +54,8 @@ export interface PlanBatchOptions extends Omit<BatchPlan, 'stdin'> {
   ask?: AskPair | undefined;
   /** Does not resend a file that the service refused until the file changes. Default: resends it. */
   heedsRefusals?: boolean | undefined;
+  /** Default: knows of none, so that kept rows stay kept. */
+  hasLaterJob?: HasLaterJob | undefined;
   /** Writes no run. */
   dryRun?: boolean | undefined;
   /** Names the temporary files, so that a retry removes those of a lost attempt. Default: `firstAttempt`. */
@@ -252,7 +255,7 @@ class BatchPlanning {
 
   /** The second pass: compares a row with the others and with earlier runs. */
   async #settleRow(row: DraftRow, ledger: Ledger): Promise<SettledRow | 'repeated'> {
-    const { files, what, again, ask, heedsRefusals, unconvertible, moves, signal } = this.options;
+    const { files, what, again, ask, hasLaterJob, heedsRefusals, unconvertible, moves, signal } = this.options;
     const { onUnknownOutcome = defaultPolicies.onUnknownOutcome } = this.options;
     const { source, output, input, parameters, destination, stamp, bytes, exists, resultBytes } = row;
     const asked = defined({ source, output, input, parameters, destination, stamp: moves && stamp });
@@ -269,7 +272,8 @@ class BatchPlanning {
     const known = ledger.find(destination);
     const done = what === 'last' && known ? await outcomeOfLast(known, { files, signal }) : undefined;
     if (done && !(done.missing && again)) return { item: { ...asked, done }, bytes, exists };
-    const repeated = known && (await repeatRow({ ...asked, stamp, resultBytes }, known, { files, rules, signal }));
+    const repeating = { files, rules, hasLaterJob, signal };
+    const repeated = known && (await repeatRow({ ...asked, stamp, resultBytes }, known, repeating));
     // Not missing if the source is unchanged: a sweep was cut short before the move, and somebody took the result since.
     if (moves?.done && repeated?.done && known?.delivered?.source.stamp === stamp) delete repeated.done.missing;
     const resultOf = moves?.done && repeated?.replaces && known?.source !== source ? known?.source : undefined;

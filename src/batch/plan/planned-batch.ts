@@ -73,6 +73,8 @@ export interface PlannedBatch {
   replaced: number;
   /** Rows to do whose destination holds something that no run of this batch wrote: the batch's `onExisting` decides. */
   existing: FindingList;
+  /** Those of `existing` that are folders, which no policy replaces or skips. */
+  folders: number;
   leftOut: LeftOut;
   /** Why no run was written. If no row is good, these include what is wrong with the rows. */
   problems: FindingList;
@@ -85,7 +87,7 @@ export interface SettledRow {
   /** Size of the source. */
   bytes: number;
   /** Something already exists at the destination. */
-  exists: boolean;
+  exists: boolean | 'folder';
   /** Refused because the row is invalid or conflicts with another, not by the service. */
   isBad?: true;
   /** Failed in the last run too. A schedule starts no new run for such rows alone. */
@@ -95,7 +97,7 @@ export interface SettledRow {
 }
 
 class PlanCounts {
-  readonly rowCounts = { rows: 0, done: 0, bad: 0, todo: 0, bytes: 0, replaced: 0 };
+  readonly rowCounts = { rows: 0, done: 0, bad: 0, todo: 0, bytes: 0, replaced: 0, folders: 0 };
   readonly totals = noTotals();
   /** Some row fails for the first time or has a source to move, which needs a run even with nothing to convert. */
   hasNews = false;
@@ -152,6 +154,7 @@ class PlanCounts {
     rowCounts.bytes += bytes;
     if (item.replaces) rowCounts.replaced += 1;
     else if (exists) this.existing.add('DESTINATION_EXISTS', `${shownPath(item.destination)} already exists.`);
+    if (exists === 'folder') rowCounts.folders += 1;
     const format = this.#formats.get(key) ?? { ...kind, bytes: 0 };
     format.rows += 1;
     format.bytes += bytes;

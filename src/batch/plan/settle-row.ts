@@ -1,12 +1,20 @@
-import type { BatchItem, ConversionOptions, Delivered, DoneBefore, Refusal, Fingerprint } from '../model/types';
-import type { RepetitionRules } from '../../job/charge';
+import type {
+  BatchItem,
+  ConversionOptions,
+  Delivered,
+  DoneBefore,
+  KeptOutcome,
+  Refusal,
+  Fingerprint,
+} from '../model/types';
+import type { EarlierRuns, RepetitionRules } from '../../job/charge';
 import { defined } from '../../job/defined';
 import { lastSegment, type SourceContent } from '../../job/types';
 import type { OnExisting, Unconvertible } from '../../job/policies';
 import { capitalised, closestName, noConverter } from '../../messages/wording';
 import type { FileStore } from '../../storage/file-store';
 import { hashFile, hashSource, lookAtSource, sameContent } from '../contents';
-import { refusalsBelieved, type LedgerRow } from '../ledger';
+import { refusalsBelieved, type LedgerRow, type Unresolved } from '../ledger';
 import { contentAsDelivered, hasOptions, isThere, namedByHand, recallLeft, type Recalled } from '../recall';
 import { extensionOf } from '../uris';
 
@@ -21,8 +29,13 @@ export type RepeatedRow = ConversionOptions &
 export interface Repeating {
   files: FileStore;
   rules: RepetitionRules;
+  /** See `PlanBatchOptions`. */
+  hasLaterJob?: HasLaterJob | undefined;
   signal: AbortSignal | undefined;
 }
+
+/** Whether a later job has run at the destination since the one that ended like this. */
+export type HasLaterJob = (ended: Pick<KeptOutcome, 'workflowId' | 'runId'>) => Promise<boolean>;
 
 /** What a new run must know about a row from earlier runs. */
 export type RepeatedItem = Pick<BatchItem, 'done' | 'kept' | 'earlier' | 'replaces' | 'before'>;
@@ -43,18 +56,27 @@ export async function repeatRow(row: RepeatedRow, known: LedgerRow, repeating: R
   const recalled = unresolved && (await recallLeft(row, unresolved, repeating));
   if (recalled?.kind === 'keep') {
     const done = await namedByHand(row.destination, recalled.outcome, repeating);
-    return done ? { done } : { kept: recalled.outcome };
+    if (done) return { done };
+    // The row then gets a job, which decides by what that one did.
+    if (!(await repeating.hasLaterJob?.(recalled.outcome))) return { kept: recalled.outcome };
   }
   // A renamed result lies beside a file that no run wrote, which must stay.
   const replaces =
     delivered?.output.uri === row.destination
       ? await contentAsDelivered(repeating.files, delivered.output, repeating.signal)
       : undefined;
+  const earlier = recalled?.kind === 'start' ? recalled.earlier : earlierOf(unresolved);
   return defined({
     before: delivered,
-    earlier: recalled?.kind === 'start' ? recalled.earlier : undefined,
+    earlier: earlier && { ...earlier, ...defined({ runId: unresolved?.outcome?.runId ?? unresolved?.runId }) },
     replaces,
   });
+}
+
+function earlierOf(unresolved: Unresolved | undefined): EarlierRuns | undefined {
+  if (!unresolved) return undefined;
+  const { charge, taskId, source, suspect, possiblyChargedExtra } = unresolved;
+  return defined({ charge, taskId, source, suspect, possiblyChargedExtra });
 }
 
 /** The row's result from the latest run; undefined if there is none. */
@@ -159,7 +181,7 @@ function oncePerPair<Answer>(ask: (pair: FormatPair) => Promise<Answer>): (pair:
 
 interface Refusing {
   ask: AskPair | undefined;
-  exists: boolean;
+  exists: boolean | 'folder';
   unconvertible: Unconvertible | undefined;
 }
 
@@ -174,7 +196,7 @@ export async function refuseRow(
   const { source, output, input, replaces, done, kept, earlier } = row;
   if (!ask || done || kept || earlier) return row;
   const format = defined({ extension: extensionOf(source), input, output });
-  const refused = await ask({ ...format, exists: exists && !replaces });
+  const refused = await ask({ ...format, exists: exists !== false && !replaces });
   return refused ? { ...row, refused: asAsked(refused, unconvertible) } : row;
 }
 

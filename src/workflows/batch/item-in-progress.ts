@@ -34,7 +34,7 @@ export interface CarriedItem {
  * - `starting`: `after` is the last run under the id, which has ended and whose state the job looks up. `needsLookup`: that run belonged
  * to a run of this batch that never finished.
  * - `looking`: the id was used before.
- * - `blocked`: a running job writes another source, or with other options, to the destination.
+ * - `blocked`: a running job writes another source or an older version of it, or with other options, to the destination.
  * - `started`: this run started the job and receives its completion.
  * - `awaited`: the job was started by another run or workflow, or has ended without reporting its charge.
  * - `awaitsUpload`: the job starts when another row has uploaded the same source.

@@ -302,8 +302,13 @@ export class ItemsInProgress {
   /** The id belongs to a running job, of this batch or of someone else. */
   private async foundOpen(
     entry: ItemInProgress,
-    { runId, isSame, source, startedBy }: ExistingJob & { runId: string },
+    { runId, isSame, isChanged, source, startedBy }: ExistingJob & { runId: string },
   ): Promise<void> {
+    // The next job converts the new version and replaces the result of this one.
+    if (isSame && isChanged) {
+      this.waitFor(entry, runId, 'blocked');
+      return;
+    }
     if (isSame) {
       if (startedBy !== this.batchId) entry.isOfOthers = true;
       this.waitFor(entry, runId, 'awaited');

@@ -181,7 +181,7 @@ describe('a batch that is planned again', () => {
     const counts = { done: 2, missing: { count: 2 }, todo: 1, replaced: 0, existing: { count: 1 } };
     expect(planned).toMatchObject(counts);
     expect(messagesOf(planned.warnings)).toEqual([
-      `${path.join(cwd, 'out/a.pdf')} is a folder. The item of in/a.md will fail, unless it was converted before.`,
+      `${path.join(cwd, 'out/a.pdf')} is a folder. The item of in/a.md will fail, unless it was converted before or gets another name.`,
     ]);
     expect(await todoOf(cwd)).toEqual([['c.md', undefined]]);
   });

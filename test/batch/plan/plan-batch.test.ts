@@ -27,6 +27,7 @@ describe('a plan of folders', () => {
       replaced: 0,
       missing: { count: 0, listed: [] },
       existing: { count: 0, listed: [] },
+      folders: 0,
       spent: 0,
       leftOut: { repeated: 0, unmodified: 0, unsettled: 0, ownResults: 0, unread: 0 },
       problems: { count: 0, listed: [] },

@@ -65,7 +65,7 @@ describe.each(['run', 'retry'] as const)('batch %s', (command) => {
       const cwd = await endedWith(accepted);
       if (!all) await writeFile(path.join(cwd, 'in/a.md'), 'A');
       await again(cwd, { onUnknownOutcome: 'fail', again: all });
-      expect((await itemOf(cwd, 'a.md'))?.earlier).toEqual({ charge: 'maybe' });
+      expect((await itemOf(cwd, 'a.md'))?.earlier).toEqual({ charge: 'maybe', runId: job.runId });
     }
   });
 
@@ -79,7 +79,7 @@ describe.each(['run', 'retry'] as const)('batch %s', (command) => {
   it('converts an unknown outcome under policy resubmit with a mark, and an uncharged one without', async () => {
     const cwd = await endedWith(unknown);
     await again(cwd);
-    expect((await itemOf(cwd, 'a.md'))?.earlier).toEqual({ charge: 'maybe' });
+    expect((await itemOf(cwd, 'a.md'))?.earlier).toEqual({ charge: 'maybe', runId: job.runId });
     const free = await endedWith({ ...job, code: 'INVALID_FILE', charge: 'no', source });
     await again(free, { onUnknownOutcome: 'fail' });
     expect(await itemOf(free, 'a.md')).not.toHaveProperty('earlier');
@@ -116,7 +116,7 @@ describe.each(['run', 'retry'] as const)('batch %s', (command) => {
   it('keeps the mark of a row that is converted again, and of one that is done', async () => {
     const cwd = await endedWith({ ...job, charge: 'no', source, possiblyChargedTwice: true, possiblyChargedExtra: 2 });
     await again(cwd);
-    expect((await itemOf(cwd, 'a.md'))?.earlier).toEqual({ charge: 'no', possiblyChargedExtra: 2 });
+    expect((await itemOf(cwd, 'a.md'))?.earlier).toEqual({ charge: 'no', possiblyChargedExtra: 2, runId: job.runId });
     const mark = { possiblyChargedTwice: true, possiblyChargedExtra: 2 };
     await writeResults(cwd, withFirst(await convertAll(cwd, { run: 2 }), mark), 2);
     await addFiles(cwd, { 'in/c.md': 'c' });
@@ -189,7 +189,7 @@ describe('rows that a run is planned without', () => {
     expect((await itemOf(cwd, 'a.md', 3))?.earlier).toMatchObject({ taskId: 'task-1' });
     await plan(cwd, { what: { ...converting(300), exclude: ['a.*'] } });
     await plan(cwd, { what: converting(72) });
-    expect((await itemOf(cwd, 'a.md', 5))?.earlier).toEqual({ charge: 'maybe' });
+    expect((await itemOf(cwd, 'a.md', 5))?.earlier).toEqual({ charge: 'maybe', runId: job.runId });
   });
 });
 

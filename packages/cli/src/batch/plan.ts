@@ -29,7 +29,7 @@ export async function showPlan(
     },
   );
   refuseProblems(context, planned);
-  for (const line of summaryOf({ ...planned, missing: { count: 0, listed: [] } }).warnings) context.output.warn(line);
+  for (const line of summaryOf(planned).warnings) context.output.warn(printable(line));
   return planned;
 }
 
@@ -65,7 +65,7 @@ function questions(context: CommandContext, { app, signal }: { app: string; sign
 const maxShown = 100;
 
 const consequences: Record<OnExisting, string> = {
-  fail: 'these would fail',
+  fail: 'these would fail, unless others made them from the same files',
   skip: 'these would be skipped',
   overwrite: 'these would be replaced',
   rename: 'the new ones would get another name',
@@ -101,10 +101,11 @@ export function showDryRun(
   },
 ): ExitCode {
   const { totals, leftOut, warnings, ...counts } = plan;
-  const { done, todo, bytes, formats, replaced, existing, spent } = counts;
+  const { done, todo, bytes, formats, replaced, existing, folders, spent } = counts;
   const { failed } = totals;
   const isSpent = todo > 0 && spent >= maxVcredits;
-  const wouldFail = isSpent || failed + leftOut.unread + (onExisting === 'fail' ? existing.count : 0) > 0;
+  const blocked = { fail: existing.count, skip: folders, overwrite: folders, rename: 0 }[onExisting];
+  const wouldFail = isSpent || failed + leftOut.unread + blocked > 0;
   const exitCode = wouldFail ? exitCodes.failed : exitCodes.ok;
   if (output.json) {
     const vcredits = estimate?.vcredits ?? null;
@@ -118,12 +119,14 @@ export function showDryRun(
     const table = formats.map((pair) => [pair.input || '?', pair.output, formatCount(pair.rows), fileSize(pair.bytes)]);
     output.print(formatTable(['FROM', 'TO', 'FILES', 'SIZE'], table));
   }
-  if (replaced > 0)
-    output.print(`${counted(replaced, 'result')} of earlier runs would be replaced: the sources changed.`);
+  if (replaced > 0) output.print(`${counted(replaced, 'result')} of earlier runs would be replaced.`);
   if (existing.count > 0) {
     const what = `${counted(existing.count, 'result')} that no run of this batch wrote, there already`;
     output.print(`${what}: ${consequences[onExisting]} (--on-existing).`);
     for (const line of messagesOf(existing, maxShown)) output.print(printable(`  ${line}`));
+    if (blocked > 0 && onExisting !== 'fail') {
+      output.print(`${counted(blocked, 'of them is a folder: this', 'of them are folders: these')} would fail.`);
+    }
   }
   const unknown = 'vCredits: not known; the service tells the price of a conversion only with its result.';
   if (todo > 0) output.print(estimate ? costText(estimate) : unknown);

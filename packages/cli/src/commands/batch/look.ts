@@ -16,7 +16,7 @@ import {
   SweepSchedules,
 } from 'temporal-file-conversion/client';
 import type { BatchState, ConversionBatchResult } from 'temporal-file-conversion/job';
-import { formatCount, printable, unmovedMessage } from 'temporal-file-conversion/messages';
+import { counted, formatCount, printable, shellWord, unmovedMessage } from 'temporal-file-conversion/messages';
 import { shownPath } from 'temporal-file-conversion/storage';
 import { filesOf } from '../../batch/batch-folder';
 import { checkName } from '../../batch/settings';
@@ -37,12 +37,15 @@ export async function batchStatus(context: CommandContext, name: string): Promis
     const { state, stall } = await readState(context, temporal, name);
     const { lastFailure: sweepFailure, retrying } = (await scheduleOf(temporal.client, name)) ?? {};
     const codes = Object.entries(state.failures).sort(([, one], [, other]) => other - one);
-    const { needsAttention } = state;
+    const { needsAttention, planned, missing = 0 } = state;
     const lines = [
       `Batch ${name}: ${state.status}. ${progressText(state, undefined)}.`,
       needsAttention && `  ${needsAttention.code}: ${needsAttention.message}`,
       ...codes.map(([code, count]) => `  ${count} ${code}`),
       ...chargedTwice(state.possiblyChargedTwice).map((line) => `  ${line}`),
+      planned &&
+        missing > 0 &&
+        `  ${counted(missing, 'result is', 'results are')} gone. To make such results again, at a new charge: fileconv batch retry ${shellWord(name)} --again`,
       ...leftOutLines(leftOutOf(state)).map((line) => printable(`  ${line}`)),
       stall && !needsAttention && printable(`  ${stallText('It', stall)}`),
       sweepFailure && printable(failedSweep(name, sweepFailure)),

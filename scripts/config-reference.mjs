@@ -1,5 +1,6 @@
 // npm run config-reference: writes packages/cli/fileconv.schema.json and the tables of docs/configuration.md from
-// packages/cli/src/config/schema.ts. With --check it writes nothing, and fails when one of them is not up to date.
+// packages/cli/src/config/schema.ts, and the table of docs/errors.md from src/contract/error-codes.ts. With --check it
+// writes nothing, and fails when one of them is not up to date.
 import { build } from 'esbuild';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -8,10 +9,10 @@ import { format } from 'prettier';
 import { z } from 'zod';
 
 const root = path.resolve(import.meta.dirname, '..');
-const begin = '<!-- From packages/cli/src/config/schema.ts, by `npm run config-reference`. -->';
-const end = '<!-- End of what is made from the schema. -->';
+const sources = { schema: 'packages/cli/src/config/schema.ts', errors: 'src/contract/error-codes.ts' };
 
-const { fileSchema, isPath } = await loadSources('packages/cli/src/config/schema.ts');
+const { fileSchema, isPath } = await loadSources(sources.schema);
+const { errorClasses, errorCodes } = await loadSources(sources.errors);
 const schema = z.toJSONSchema(fileSchema, {
   target: 'draft-7',
   io: 'input',
@@ -24,25 +25,25 @@ const schema = z.toJSONSchema(fileSchema, {
     if (jsonSchema.absent !== undefined || jsonSchema.type === 'object') delete jsonSchema.default;
   },
 });
-const page = readFileSync(path.join(root, 'docs/configuration.md'), 'utf8');
 const files = {
   'packages/cli/fileconv.schema.json': await format(JSON.stringify({ title: 'fileconv.toml', ...schema }, forEditors), {
     parser: 'json',
     printWidth: 120,
   }),
-  'docs/configuration.md': `${page.slice(0, page.indexOf(begin))}${begin}\n\n${reference()}\n${page.slice(page.indexOf(end))}`,
+  'docs/configuration.md': pageWith('docs/configuration.md', sources.schema, reference()),
+  'docs/errors.md': pageWith('docs/errors.md', sources.errors, codesOfService()),
 };
 
 const stale = Object.keys(files).filter((file) => files[file] !== readFileSync(path.join(root, file), 'utf8'));
 if (!process.argv.includes('--check')) for (const file of stale) writeFileSync(path.join(root, file), files[file]);
 else if (stale.length > 0) {
-  console.error(`Not as the schema says: ${stale.join(', ')}; run: npm run config-reference`);
+  console.error(`Not as the sources say: ${stale.join(', ')}; run: npm run config-reference`);
   process.exitCode = 1;
 }
 
 /** The sources as they are, without a build. */
 async function loadSources(entry) {
-  const outfile = path.join(root, 'node_modules/.cache/fileconv-config/schema.mjs');
+  const outfile = path.join(root, 'node_modules/.cache/fileconv-config', `${path.basename(entry, '.ts')}.mjs`);
   await build({
     absWorkingDir: root,
     entryPoints: [entry],
@@ -55,6 +56,25 @@ async function loadSources(entry) {
     logLevel: 'error',
   });
   return import(pathToFileURL(outfile));
+}
+
+/** The page with what is made from `source` between its marks. */
+function pageWith(file, source, made) {
+  const page = readFileSync(path.join(root, file), 'utf8');
+  const begin = `<!-- From ${source}, by \`npm run config-reference\`. -->`;
+  const end = '<!-- End of what is generated. -->';
+  return `${page.slice(0, page.indexOf(begin))}${begin}\n\n${made}\n${page.slice(page.indexOf(end))}`;
+}
+
+/** By class, in the order of `errorClasses`. */
+function codesOfService() {
+  const head = ['| Code | HTTP | Class | Concerns the whole account |', '|---|---:|---|---|'];
+  const rows = Object.keys(errorClasses).flatMap((name) =>
+    Object.entries(errorCodes)
+      .filter(([, row]) => row.class === name)
+      .map(([code, row]) => `| \`${code}\` | ${row.httpStatus} | ${name} |${row.refusesAccount ? ' yes ' : ' '}|`),
+  );
+  return [...head, ...rows, ''].join('\n');
 }
 
 /** Without what only the page has a place for. */

@@ -8,30 +8,15 @@ import { engineParameters } from '../../packages/service/src/engines/conversion'
 import { findingCodes } from '../../src/batch/plan/findings';
 import { csvColumns } from '../../src/batch/report/csv';
 import { runFileErrorCodes } from '../../src/batch/run-files';
-import { errorCodes } from '../../src/contract/error-codes';
 import { clientErrorCodes } from '../../src/http/errors';
 import { failureCodes } from '../../src/job/activities';
 import { storageErrorCodes } from '../../src/storage/errors';
 import { commandNames } from '../support/command-lines';
 import { namesInFirstCells, pages, root, sectionOf, textOf } from './pages';
 
-/** Tables of the pages, checked against the lists in the code. docs/configuration.md is generated. */
+/** Tables of the pages, checked against the lists in the code. docs/configuration.md and the codes of the service are generated. */
 
 const errors = 'docs/errors.md';
-
-it('docs/errors.md lists every code of the service with its status and class', () => {
-  const listed = [...textOf(errors).matchAll(/^\| `(\w+)` \| (\d+) \| (\w+) \|$/gm)].map(
-    ([, code, httpStatus, errorClass]) => `${code} ${httpStatus} ${errorClass}`,
-  );
-  const table = Object.entries(errorCodes).map(([code, row]) => `${code} ${row.httpStatus} ${row.class}`);
-  expect([...listed].sort()).toEqual([...table].sort());
-});
-
-it('docs/errors.md lists every code that concerns the whole account', () => {
-  const [, listed = ''] = /whole account, so [^:]*: ([^.]*)\./.exec(sectionOf(errors, '## A refused account')) ?? [];
-  const codes = Object.entries(errorCodes).flatMap(([code, row]) => (row.refusesAccount ? [code] : []));
-  expect([...listed.matchAll(/`(\w+)`/g)].map(([, code]) => code).sort()).toEqual([...codes].sort());
-});
 
 it('docs/errors.md explains exactly the codes of our own', () => {
   const told = ['## Codes of ours', '## Codes of batches'].flatMap((heading) =>

@@ -7,7 +7,7 @@ import { parse } from 'smol-toml';
 const root = path.resolve(__dirname, '../../../..');
 const schemaFile = path.join(root, 'packages/cli/fileconv.schema.json');
 
-it('fileconv.schema.json and docs/configuration.md match the configuration schema', () => {
+it('fileconv.schema.json, docs/configuration.md and docs/errors.md match their sources', () => {
   const script = path.join(root, 'scripts/config-reference.mjs');
   const { status, stderr } = spawnSync(process.execPath, [script, '--check'], { encoding: 'utf8' });
   expect([status, stderr]).toEqual([0, '']);

@@ -16,7 +16,7 @@ import {
   type Waiting,
   workflowPath,
 } from 'temporal-file-conversion/client';
-import { type ConversionJobResult, lastSegment, withoutSecrets } from 'temporal-file-conversion/job';
+import { type ConversionJobResult, lastSegment } from 'temporal-file-conversion/job';
 import { fileSize, formatDuration, printable, shellWord, timesCharged } from 'temporal-file-conversion/messages';
 import { type FileStore, shownPath } from 'temporal-file-conversion/storage';
 import { filesOf } from '../../batch/batch-folder';
@@ -99,9 +99,9 @@ function describe(job: JobInspection, link: string | undefined): string[] {
     ['Last failure', pending?.lastFailure],
     ['Worker', workerText(job)],
     ['Error', error && `${error.code}: ${error.message}`],
-    ['Source', 'uri' in source ? withoutSecrets(source.uri) : `connector ${source.connector}`],
-    ['Destination', destination ?? 'none: the result stays at the service'],
-    ['Output', output && `${output.uri} (${fileSize(output.bytes)}, sha256 ${output.sha256})`],
+    ['Source', 'uri' in source ? shownPath(source.uri) : `connector ${source.connector}`],
+    ['Destination', destination === undefined ? 'none: the result stays at the service' : shownPath(destination)],
+    ['Output', output && `${shownPath(output.uri)} (${fileSize(output.bytes)}, sha256 ${output.sha256})`],
     ['App', job.app],
     ['Task', job.taskId],
     ['Spent', spentText(job)],

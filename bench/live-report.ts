@@ -26,7 +26,7 @@ const { values: options } = parseArgs({
 });
 const items = Number(options.items);
 /** As many as a batch writes. */
-const noneLeft = { everyMs: 30_000, written: 60, at: 0, told: '', pace: { at: 0, ended: 0 } };
+const noneLeft = { everyMs: 30_000, written: 60, at: 0, shown: '', pace: { at: 0, ended: 0 } };
 
 async function main({ folder, temporal, temporalAddress, owns }: TemporalSetting) {
   const queues = ['one', 'other'] as const;

@@ -171,7 +171,7 @@ describe('the receipts of all runs add up', () => {
 describe('the page of a running batch', () => {
   const everyMs = 50;
   const withoutFirst = (row: BatchItem) => (row.item === 1 ? { ...row, source: `${row.source}.gone` } : row);
-  const page = (more: object = {}) => ({ everyMs, written: 0, at: 0, told: '', pace: { at: 0, ended: 0 }, ...more });
+  const page = (more: object = {}) => ({ everyMs, written: 0, at: 0, shown: '', pace: { at: 0, ended: 0 }, ...more });
   const textOf = (run: Run) => readFile(inRun(run, 'report.html'), 'utf8').catch(() => '');
   const shows = (run: Run, what: string) => until(what, async () => (await textOf(run)).includes(what));
   const written = async (run: Run) =>
@@ -217,7 +217,7 @@ describe('the page of a running batch', () => {
       everyMs: 5_000,
       written: 59,
       at: now,
-      told: 'running  0',
+      shown: 'running  0',
       pace: { at: now - 60_000, ended: 0 },
     });
     const handle = await startRun(rig.client, run.request, {}, { page: last });
@@ -249,7 +249,7 @@ describe('the page of a running batch', () => {
   it('uses few timers, although each file that ends makes it due sooner', async () => {
     const run = await planRun(rig.folder, 20, { request: { window: 1 } });
     const now = Date.now();
-    const last = page({ everyMs: 1, written: 59, at: now, told: 'running  0', pace: { at: now - 60_000, ended: 0 } });
+    const last = page({ everyMs: 1, written: 59, at: now, shown: 'running  0', pace: { at: now - 60_000, ended: 0 } });
     await endBatch(await startRun(rig.client, run.request, {}, { page: last }), run);
     const timers = (await rig.events(run.name)).filter((event) => event.timerStartedEventAttributes);
     expect(timers.length).toBeGreaterThan(0);

@@ -36,7 +36,7 @@ async function withPool(use: (pool: TestPool) => Promise<void>): Promise<void> {
       ...{ inputPath: inFolder(`a.${from}`), outputPath: inFolder(`${results}.${to}`), title: 'a' },
       ...{ inputFormat: input.name, outputFormat: output.name, parameters: {}, timeoutMs: 100_000 },
     });
-    expect(outcome).toMatchObject({ status: 'successful', worn: false });
+    expect(outcome).toMatchObject({ status: 'successful', retired: false });
   };
   try {
     await use({ convert, conversions });

@@ -46,16 +46,15 @@ afterAll(() => Promise.all(opened.map((rig) => rig.close())));
 it("a job that can't be read is listed by what is not encrypted, beside the others", async () => {
   const rig = await rigWithKeys();
   const list = () => listJobs(rig.temporal, { tag }, 10);
-  await until(
-    'both are listed',
-    async () =>
-      (await rig.temporal.workflow.count(`ConversionTags = '${tag}' AND WorkflowType = 'conversionJob'`)).count === 2,
-  );
+  const query = `ConversionTags = '${tag}' AND WorkflowType = 'conversionJob'`;
+  const isListed = async (jobs: number) => (await rig.temporal.workflow.count(query)).count === jobs;
+  await until('both are listed', () => isListed(2));
   // With foreign keys only, there is nothing to list.
   await expect(list()).rejects.toThrow('is not among the keys here');
   const { workflowId } = await rig.client.start({ source, output: 'pdf' }, { tags: [tag], startDelay: '1 hour' });
-  await until('it is listed', async () => (await list()).total === 3);
-  const { jobs, unreadable } = await list();
+  await until('it is listed', () => isListed(3));
+  const { jobs, total, unreadable } = await list();
+  expect(total).toBe(3);
   expect(jobs.map(({ summary }) => summary)).toEqual(['report.md → pdf', 'md → pdf', 'md → pdf']);
   expect(unreadable).toMatch(/^This payload was encrypted with the key .*, which is not among the keys here/);
   await rig.temporal.workflow.getHandle(workflowId).terminate();

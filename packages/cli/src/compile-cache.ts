@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import Module, { createRequire } from 'node:module';
 import path from 'node:path';
 import { cachedDataVersionTag, deserialize, serialize } from 'node:v8';
@@ -16,8 +16,10 @@ type Compiled = Map<string, Buffer>;
 
 /** What a command loads is loaded by then. Later modules are compiled as usual. */
 const collectMs = 20_000;
-/** Entries of sources that have changed are never removed one by one; a larger file begins anew. */
-const maxBytes = 64 * 2 ** 20;
+/** Entries of sources that have changed are never removed one by one; a larger file begins anew. A new one takes 6 MiB. */
+const maxBytes = 16 * 2 ** 20;
+/** Each version of Node and each installation has a file. */
+const maxFiles = 8;
 
 /**
  * Keeps in `folder` what V8 compiles for this process, and takes it from there in the next: a command loads some 500 modules, and
@@ -26,7 +28,11 @@ const maxBytes = 64 * 2 ** 20;
 export function keepCompiledCode(folder: string): void {
   const { enableCompileCache } = Module as { enableCompileCache?: (folder: string) => unknown };
   if (enableCompileCache) enableCompileCache(path.join(folder, 'compiled'));
-  else compileWith(path.join(folder, `compiled-${process.version}-${cachedDataVersionTag()}`));
+  else {
+    // Compiled code keeps the path of its source.
+    const installation = digestOf(Buffer.from(__dirname)).toString('hex', 0, 4);
+    compileWith(path.join(folder, `compiled-${process.version}-${cachedDataVersionTag()}-${installation}`));
+  }
 }
 
 function compileWith(file: string): void {
@@ -98,8 +104,15 @@ function write(file: string, added: ReadonlyMap<string, Script>): void {
     const content = serialize(all);
     writeFileSync(draft, Buffer.concat([digestOf(content), content]), { mode: 0o600 });
     renameSync(draft, file);
+    removeOldest(path.dirname(file));
   } catch {
     // No room, or no folder to write to: the next command compiles again.
     if (existsSync(draft)) rmSync(draft);
   }
+}
+
+function removeOldest(folder: string): void {
+  const files = readdirSync(folder).filter((name) => name.startsWith('compiled-'));
+  const byAge = files.map((name) => path.join(folder, name)).sort((a, b) => statSync(b).mtimeMs - statSync(a).mtimeMs);
+  for (const old of byAge.slice(maxFiles)) rmSync(old, { force: true });
 }

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { newFolder } from './fileconv';
@@ -53,6 +53,23 @@ itHere('a module that imports works twice', async () => {
   const importing = "void import('node:os').then(({ EOL }) => console.log(JSON.stringify(EOL)));";
 
   expect([await run(importing), await run(importing)]).toEqual(['"\\n"\n', '"\\n"\n']);
+});
+
+itHere('the files of eight installations are kept', async () => {
+  const cache = path.join(folder, 'cache');
+  await mkdir(cache);
+  for (let number = 0; number < 10; number += 1) {
+    const file = path.join(cache, `compiled-old-${number}`);
+    await writeFile(file, '');
+    await utimes(file, number + 1, number + 1);
+  }
+
+  await run(source);
+  const names = await readdir(cache);
+  expect(names).toHaveLength(8);
+  expect(names.filter((name) => name.includes('old')).sort()).toEqual(
+    [3, 4, 5, 6, 7, 8, 9].map((n) => `compiled-old-${n}`),
+  );
 });
 
 it('a module runs where nothing can be kept', async () => {

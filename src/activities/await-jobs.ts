@@ -15,6 +15,8 @@ const gatherMsPerJob = 3;
 const pollsAtATime = 100;
 const pollMs = 10_000;
 const looksAtATime = 50;
+type Tools = Required<LookTools>;
+
 const closeEvent = temporal.api.enums.v1.HistoryEventFilterType.HISTORY_EVENT_FILTER_TYPE_CLOSE_EVENT;
 
 /** An attempt that sees no job end returns its slot after this time and retries; neither adds to the history. */
@@ -33,10 +35,10 @@ const maxAnswerCharacters = 400_000;
  */
 export function createAwaitJobs({ waits: slots, files }: Pick<ActivityDependencies, 'waits' | 'files'>) {
   return batchStep(async ({ jobs }: AwaitJobsInput, { signal }, client): Promise<AwaitJobsResult> => {
-    const tools = { client, files };
-    if (jobs.every(({ expected }) => expected)) return answer(await lookAtAll(tools, jobs, signal));
+    const tools = { client, files, signal };
+    if (jobs.every(({ expected }) => expected)) return answer(await lookAtAll(tools, jobs));
     return slots.use(async (isFree) => {
-      const ended = await untilSomeEnd(tools, jobs, { signal, holdMs: isFree ? holdMs : 0 });
+      const ended = await untilSomeEnd(tools, jobs, isFree ? holdMs : 0);
       if (ended.length > 0) return answer(ended);
       throw stillRunning(jobs.length, isFree ? backAfterMs : lookAgainMs + lookAgainMsPerJob * jobs.length);
     });
@@ -44,25 +46,18 @@ export function createAwaitJobs({ waits: slots, files }: Pick<ActivityDependenci
 }
 
 /** The jobs that have ended; empty if none ended in time. */
-async function untilSomeEnd(
-  tools: LookTools,
-  awaited: readonly AwaitedJob[],
-  { signal, holdMs: patienceMs }: { signal: AbortSignal; holdMs: number },
-): Promise<SeenJob[]> {
+async function untilSomeEnd(tools: Tools, awaited: readonly AwaitedJob[], patienceMs: number): Promise<SeenJob[]> {
+  const { client, signal } = tools;
   const deadline = performance.now() + patienceMs;
   let jobs = awaited;
   for (let first = 0; ; first = (first + pollsAtATime) % jobs.length) {
     await sleep(gatherMs + gatherMsPerJob * jobs.length, undefined, { signal }).catch(() => undefined);
-    const seen = await lookAtAll(tools, jobs, signal);
+    const seen = await lookAtAll(tools, jobs);
     const ended = seen.filter(hasEnded);
     // A job that was reset has a new run.
     jobs = jobs.map((job, index) => ({ ...job, ...defined({ runId: seen[index]?.runId }) }));
     if (ended.length > 0 || performance.now() >= deadline) return ended;
-    await untilOneCloses(
-      tools.client,
-      [...jobs, ...jobs].slice(first, first + Math.min(pollsAtATime, jobs.length)),
-      signal,
-    );
+    await untilOneCloses(client, [...jobs, ...jobs].slice(first, first + Math.min(pollsAtATime, jobs.length)), signal);
   }
 }
 
@@ -71,13 +66,15 @@ function hasEnded({ runId, outcome }: SeenJob): boolean {
   return runId === undefined || outcome !== undefined;
 }
 
-async function lookAtAll(tools: LookTools, jobs: readonly AwaitedJob[], signal: AbortSignal): Promise<SeenJob[]> {
+async function lookAtAll(tools: Tools, jobs: readonly AwaitedJob[]): Promise<SeenJob[]> {
+  const { signal } = tools;
   const seen: SeenJob[] = [];
   for (let first = 0; first < jobs.length; first += looksAtATime) {
     signal.throwIfAborted();
     const looks = jobs.slice(first, first + looksAtATime).map(async (job, index) => ({
       job: first + index,
       ...(await lookAtJob(tools, job).catch((error: unknown) => {
+        signal.throwIfAborted();
         if (isOfServer(error)) throw error;
         return unreadableJob(job, error);
       })),

@@ -16,6 +16,7 @@ type Seen = Omit<SeenJob, 'job'>;
 export interface LookTools {
   client: Client;
   files: FileStore;
+  signal?: AbortSignal;
 }
 
 /** State of a job that this run of the batch did not start. */

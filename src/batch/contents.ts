@@ -57,7 +57,7 @@ async function unlessAway<T>(uri: string, ask: () => Promise<T>, instead: (error
   }
 }
 
-interface Comparison {
+export interface Comparison {
   content: SourceContent;
   signal?: AbortSignal | undefined;
 }

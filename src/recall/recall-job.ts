@@ -173,9 +173,9 @@ function isDelivered({ result }: JobHistory): boolean {
 }
 
 function leftBy(history: JobHistory, outcome: JobOutcome, options: Left['options']): Left {
-  const { charge: told } = history;
-  const source = outcome.source ?? told.source;
-  const { charge = 'maybe', taskId = told.taskId, possiblyChargedExtra, output } = outcome;
+  const { charge: known } = history;
+  const source = outcome.source ?? known.source;
+  const { charge = 'maybe', taskId = known.taskId, possiblyChargedExtra, output } = outcome;
   const left = defined({ charge, taskId, source, possiblyChargedExtra });
   if (isDelivered(history)) return { ...left, options, delivered: true, output };
   const { code, message, phase } = outcome;

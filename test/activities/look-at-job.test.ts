@@ -11,22 +11,26 @@ const rig = rigOfAllTests();
 
 it('reports whether a job runs and matches the expected one, and how an awaited one has ended', async () => {
   rig.stub.on('task/response', (seen, response) => answerRunning(response, seen.connector));
-  const source = await rig.source('a.md');
+  const source = await rig.source('a.md', 'one');
   const request = { source, output: 'pdf', destination: path.join(rig.folder, 'a.pdf'), policies: quickPolicies };
   const job = await rig.client.start(request);
   const { workflowId } = job;
   const expected = toJobInput(request, 'stub');
   const uri = 'uri' in expected.source ? expected.source.uri : '';
-  const look = (asked: typeof expected) =>
-    lookAtJob({ client: rig.temporal, files: createLocalFiles() }, { workflowId, expected: asked });
+  const look = (asked: typeof expected, signal?: AbortSignal) =>
+    lookAtJob(
+      { client: rig.temporal, files: createLocalFiles(), ...(signal && { signal }) },
+      { workflowId, expected: asked },
+    );
   expect((await look(expected)).existing).toEqual({ isOpen: true, isSame: true, source: uri });
   expect((await look({ ...expected, output: 'html' })).existing).toMatchObject({ isOpen: true, isSame: false });
   expect(await lookAtJob({ client: rig.temporal, files: createLocalFiles() }, { workflowId })).not.toHaveProperty(
     'outcome',
   );
   await until('it converts', async () => (await job.state()).phase === 'converting');
-  await writeFile(source, 'another');
+  await writeFile(source, 'two');
   expect((await look(expected)).existing).toMatchObject({ isSame: true, isChanged: true });
+  await expect(look(expected, AbortSignal.abort())).rejects.toThrow('abort');
   rig.stub.asAlways('task/response');
   await job.result();
   expect((await look(expected)).existing).toMatchObject({ isOpen: false, isSame: true });

@@ -40,22 +40,18 @@ function ancestorsOf({ parent }: Command): Command[] {
   return parent ? [parent, ...ancestorsOf(parent)] : [];
 }
 
-/** Names that other tools use for our commands; the parser compares letters, and would suggest `status` for `start`. */
+/** Names that other tools use for our commands; by their letters, `start` would be `status`. */
 const otherNames: Readonly<Record<string, string>> = { start: 'run', stop: 'cancel', abort: 'cancel', ls: 'list' };
 
 function complaintOf(error: CommanderError, argv: readonly string[], command: Command): string {
   const { options, commands } = command;
-  // The parser takes them for a request for help, or for an argument too many.
+  // The parser takes an unknown command for a request for help, or for an argument too many.
   const [unnamed] = command.args.filter((word) => word !== 'help');
-  if (
-    unnamed !== undefined &&
-    commands.length > 0 &&
-    ['commander.help', 'commander.excessArguments'].includes(error.code)
-  ) {
-    const like = closestName(
-      unnamed,
-      commands.map((each) => each.name()),
-    );
+  const mayBeUnnamed = ['commander.unknownCommand', 'commander.help', 'commander.excessArguments'].includes(error.code);
+  if (unnamed !== undefined && commands.length > 0 && mayBeUnnamed) {
+    const names = commands.map((each) => each.name());
+    const other = Object.hasOwn(otherNames, unnamed) ? otherNames[unnamed] : undefined;
+    const like = other !== undefined && names.includes(other) ? other : closestName(unnamed, names);
     return `unknown command '${unnamed}'${like === undefined ? '.' : ` (Did you mean ${like}?)`}`;
   }
   if (error.code === 'commander.help') return 'no command was named.';
@@ -70,9 +66,6 @@ function complaintOf(error: CommanderError, argv: readonly string[], command: Co
   }
   const [, early = ''] = /unknown option '(--[\w-]+)'/.exec(error.message) ?? [];
   if (known.includes(early)) return `${early} stands before its command. Put it behind ${command.name()}.`;
-  const [, word = ''] = /unknown command '(\w+)'/.exec(error.message) ?? [];
-  const other = Object.hasOwn(otherNames, word) ? otherNames[word] : undefined;
-  if (commands.some((each) => each.name() === other)) return `unknown command '${word}' (Did you mean ${other}?)`;
   return error.message
     .replace(/^error: /, '')
     .replace(/^command-argument value (.*) is invalid for argument '([\w-]+)'\./s, '$1 is not a valid $2.')

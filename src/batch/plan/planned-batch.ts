@@ -97,7 +97,7 @@ export interface SettledRow {
 }
 
 class PlanCounts {
-  readonly rowCounts = { rows: 0, done: 0, bad: 0, todo: 0, bytes: 0, replaced: 0, folders: 0 };
+  readonly sums = { rows: 0, done: 0, bad: 0, todo: 0, bytes: 0, replaced: 0, folders: 0 };
   readonly totals = noTotals();
   /** Some row fails for the first time or has a source to move, which needs a run even with nothing to convert. */
   hasNews = false;
@@ -110,23 +110,23 @@ class PlanCounts {
 
   /** No row can be converted, and none was before. */
   get isNoneGood(): boolean {
-    return Object.values(this.failures).reduce((sum, count) => sum + count, 0) === this.rowCounts.rows;
+    return Object.values(this.failures).reduce((sum, count) => sum + count, 0) === this.sums.rows;
   }
 
   /** A plan without a good row is refused if a source is missing or unreadable, or without `mayBeAll`. */
   isRefused(mayBeAll: boolean): boolean {
     const isNowhere = ['SOURCE_NOT_FOUND', 'SOURCE_UNREADABLE'].some((code) => this.failures[code] !== undefined);
-    return this.rowCounts.rows > 0 && this.isNoneGood && (isNowhere || !mayBeAll);
+    return this.sums.rows > 0 && this.isNoneGood && (isNowhere || !mayBeAll);
   }
 
   add({ item, bytes, exists, isBad, isKnown, isToMove }: SettledRow): void {
-    const { rowCounts } = this;
-    rowCounts.rows += 1;
+    const { sums } = this;
+    sums.rows += 1;
     countWithoutJob(item, this.totals);
     const fails = item.kept ?? (item.refused && !item.refused.isSkipped);
     if (isToMove || (fails && !isKnown)) this.hasNews = true;
     if (item.done) {
-      rowCounts.done += 1;
+      sums.done += 1;
       if (item.done.missing) {
         const { uri } = item.done.output;
         this.missing.add('RESULT_MISSING', `${shownPath(uri)} is not there any more, or is another file now.`);
@@ -140,7 +140,7 @@ class PlanCounts {
     const kind = { input, extension, output, rows: 0 };
     if (refusal && !refusal.isSkipped) countCode(this.failures, refusal.code);
     if (refusal && isBad) {
-      rowCounts.bad += 1;
+      sums.bad += 1;
       this.badRows.add(refusal.code as FindingCode, refusal.message);
       return;
     }
@@ -150,11 +150,11 @@ class PlanCounts {
       this.#refused.set(key, refused);
       return;
     }
-    rowCounts.todo += 1;
-    rowCounts.bytes += bytes;
-    if (item.replaces) rowCounts.replaced += 1;
+    sums.todo += 1;
+    sums.bytes += bytes;
+    if (item.replaces) sums.replaced += 1;
     else if (exists) this.existing.add('DESTINATION_EXISTS', `${shownPath(item.destination)} already exists.`);
-    if (exists === 'folder') rowCounts.folders += 1;
+    if (exists === 'folder') sums.folders += 1;
     const format = this.#formats.get(key) ?? { ...kind, bytes: 0 };
     format.rows += 1;
     format.bytes += bytes;
@@ -165,7 +165,7 @@ class PlanCounts {
   summary() {
     const [refused, formats] = [mostFrequentFirst(this.#refused), mostFrequentFirst(this.#formats)];
     const { failures, badRows, existing, missing, totals } = this;
-    return { ...this.rowCounts, kept: totals.kept, totals, refused, formats, failures, badRows, existing, missing };
+    return { ...this.sums, kept: totals.kept, totals, refused, formats, failures, badRows, existing, missing };
   }
 }
 
@@ -289,8 +289,7 @@ export async function writeRun(
 ): Promise<ReturnType<PlanCounts['summary']> & { isRefused: boolean; run?: BatchRun }> {
   const counts = new PlanCounts();
   const lines = inChunks(manifestLines(rows, counts));
-  const isToDo = () =>
-    counts.rowCounts.todo > 0 || ((mayBeDone === true || counts.hasNews) && !counts.isRefused(mayBeAll));
+  const isToDo = () => counts.sums.todo > 0 || ((mayBeDone === true || counts.hasNews) && !counts.isRefused(mayBeAll));
   const summary = () => ({ ...counts.summary(), isRefused: counts.isRefused(mayBeAll) });
   try {
     const held: string[] = [];
@@ -301,7 +300,7 @@ export async function writeRun(
       next = await lines.next();
     }
     // Every problem is known before the first row arrives.
-    if (counts.rowCounts.rows === 0 || !canRun() || (next.done === true && !isToDo())) {
+    if (counts.sums.rows === 0 || !canRun() || (next.done === true && !isToDo())) {
       while (!next.done) next = await lines.next();
       return summary();
     }
@@ -335,6 +334,6 @@ export async function writeRun(
 async function* manifestLines(rows: AsyncIterable<SettledRow>, counts: PlanCounts): AsyncGenerator<string> {
   for await (const row of rows) {
     counts.add(row);
-    yield jsonLine({ item: counts.rowCounts.rows, ...row.item } satisfies BatchItem);
+    yield jsonLine({ item: counts.sums.rows, ...row.item } satisfies BatchItem);
   }
 }

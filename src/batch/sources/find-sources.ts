@@ -268,11 +268,11 @@ async function* walkFolder(
     },
     signal,
   });
-  for await (const { uri: told, relative, found } of walked) {
+  for await (const { uri: walkedUri, relative, found } of walked) {
     if (!isSource(relative) || isUnfit(relative)) continue;
     const dir = relative.slice(0, Math.max(relative.lastIndexOf('/'), 0));
     // Spelled like all other URIs; a store may escape differently.
-    const uri = isLocal(folder) ? told : within(folder, relative);
+    const uri = isLocal(folder) ? walkedUri : within(folder, relative);
     yield { uri, ...(found && { found }), shown: shownAs(relative), dir, how: 'found' };
   }
 }

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
 import { registerSearchAttributes } from 'temporal-file-conversion/client';
 import { systemErrorCode } from 'temporal-file-conversion/messages';
-import { commandLineOf, isEnding } from './processes';
+import { commandLineOf, isEnding, TemporalServerError } from './processes';
 import { lengthenRetention } from './retention';
 
 export interface RunningTemporalServer {
@@ -27,6 +27,7 @@ export interface ServerExit {
  * Ends the server that a killed process started on this database and left behind. Its state is in the database. Identified by process
  * id and command line, because process ids are reused.
  * @returns whether there was one.
+ * @throws TemporalServerError `START_FAILED` if it does not end.
  */
 export async function endLeftOverServer(dbFilename: string): Promise<boolean> {
   const pid = readServerPid(dbFilename);
@@ -34,6 +35,14 @@ export async function endLeftOverServer(dbFilename: string): Promise<boolean> {
   const mark = databaseMark(path.resolve(dbFilename));
   const stillRuns = async () => (await commandLineOf(pid))?.includes(mark) ?? false;
   let isLeft = false;
+  const deadline = performance.now() + endTimeoutMs;
+  const wait = async () => {
+    if (performance.now() > deadline) {
+      const problem = `The Temporal server of an earlier start, process ${pid}, does not end, though it was killed. End it, then try again.`;
+      throw new TemporalServerError('START_FAILED', problem);
+    }
+    await sleep(probeDelayMs);
+  };
   while (await stillRuns()) {
     isLeft = true;
     try {
@@ -41,10 +50,10 @@ export async function endLeftOverServer(dbFilename: string): Promise<boolean> {
     } catch (error) {
       if (systemErrorCode(error) !== 'ESRCH') throw error;
     }
-    await sleep(probeDelayMs);
+    await wait();
   }
   // Until its ports are free: the next server must have the same address. Another process may have its id by then.
-  while (isLeft && (await commandLineOf(pid)) === undefined && (await isEnding(pid))) await sleep(probeDelayMs);
+  while (isLeft && (await commandLineOf(pid)) === undefined && (await isEnding(pid))) await wait();
   removeServerPid(dbFilename);
   return isLeft;
 }
@@ -78,6 +87,8 @@ function pidFile(dbFilename: string): string {
 }
 
 const probeDelayMs = 20;
+/** A killed process may wait for its disk. */
+const endTimeoutMs = 30_000;
 const callTimeoutMs = 5_000;
 
 /** Resolves once the server answers gRPC and has the namespace, with our search attributes and retention (its default is a day). */

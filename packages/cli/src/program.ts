@@ -41,7 +41,12 @@ function ancestorsOf({ parent }: Command): Command[] {
 }
 
 /** Names that other tools use for our commands; by their letters, `start` would be `status`. */
-const otherNames: Readonly<Record<string, string>> = { start: 'run', stop: 'cancel', abort: 'cancel', ls: 'list' };
+const otherNames: Readonly<Record<string, string[]>> = {
+  start: ['run', 'up'],
+  stop: ['cancel', 'down'],
+  abort: ['cancel'],
+  ls: ['list'],
+};
 
 function complaintOf(error: CommanderError, argv: readonly string[], command: Command): string {
   const { options, commands } = command;
@@ -50,8 +55,8 @@ function complaintOf(error: CommanderError, argv: readonly string[], command: Co
   const mayBeUnnamed = ['commander.unknownCommand', 'commander.help', 'commander.excessArguments'].includes(error.code);
   if (unnamed !== undefined && commands.length > 0 && mayBeUnnamed) {
     const names = commands.map((each) => each.name());
-    const other = Object.hasOwn(otherNames, unnamed) ? otherNames[unnamed] : undefined;
-    const like = other !== undefined && names.includes(other) ? other : closestName(unnamed, names);
+    const others = Object.hasOwn(otherNames, unnamed) ? otherNames[unnamed] : undefined;
+    const like = others?.find((name) => names.includes(name)) ?? closestName(unnamed, names);
     return `unknown command '${unnamed}'${like === undefined ? '.' : ` (Did you mean ${like}?)`}`;
   }
   if (error.code === 'commander.help') return 'no command was named.';

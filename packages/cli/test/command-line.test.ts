@@ -105,6 +105,7 @@ describe('formats', () => {
       "unknown option '--statuss' (Did you mean --status?) See: fileconv job list --help",
     ],
     [['batch', 'start', 'in'], "unknown command 'start' (Did you mean run?) See: fileconv batch --help"],
+    [['stop'], "unknown command 'stop' (Did you mean down?) See: fileconv --help"],
     [['convert', 'a.md', '--too', 'pdf'], "unknown option '--too' (Did you mean --to?) See: fileconv convert --help"],
     [
       ['--json', 'convert', 'a.md', '--to', 'pdf'],

@@ -1,4 +1,4 @@
-// Fails when files of a package import each other in a circle, types included; `npm run lint` runs it.
+// Fails when files of a package, or folders, import each other in a circle, types included; `npm run lint` runs it.
 import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import ts from 'typescript';
@@ -22,23 +22,39 @@ function importsOf(file) {
     .filter((target) => target !== undefined);
 }
 
+/** By file or folder: its siblings that it imports, or files in them. */
+const imports = new Map();
+for (const file of files) {
+  for (const target of importsOf(file)) {
+    const [from, to] = siblingsOf(file, target);
+    imports.set(from, (imports.get(from) ?? new Set()).add(to));
+  }
+}
+
+/** The files, or the folders around them, that lie in the same folder. */
+function siblingsOf(one, other) {
+  const [steps, others] = [one.split(path.sep), other.split(path.sep)];
+  const at = steps.findIndex((step, index) => step !== others[index]);
+  return [steps, others].map((each) => each.slice(0, at + 1).join(path.sep));
+}
+
 const state = new Map();
 const circles = [];
 
-function visit(file, trail) {
-  if (state.get(file) === 'done') return;
-  if (state.get(file) === 'open') {
-    circles.push([...trail.slice(trail.indexOf(file)), file]);
+function visit(place, trail) {
+  if (state.get(place) === 'done') return;
+  if (state.get(place) === 'open') {
+    circles.push([...trail.slice(trail.indexOf(place)), place]);
     return;
   }
-  state.set(file, 'open');
-  for (const target of importsOf(file)) visit(target, [...trail, file]);
-  state.set(file, 'done');
+  state.set(place, 'open');
+  for (const target of imports.get(place) ?? []) visit(target, [...trail, place]);
+  state.set(place, 'done');
 }
 
-for (const file of files) visit(file, []);
-for (const circle of circles) console.error(circle.map((file) => path.relative(root, file)).join(' -> '));
+for (const place of imports.keys()) visit(place, []);
+for (const circle of circles) console.error(circle.map((place) => path.relative(root, place)).join(' -> '));
 if (circles.length > 0) {
-  console.error(`${circles.length} circles of imports: move what both need into a file that imports neither.`);
+  console.error(`${circles.length} circles of imports: move what both need into a place that imports neither.`);
   process.exitCode = 1;
 }

@@ -1,6 +1,6 @@
 import { ServiceError } from '@temporalio/client';
 import { ApplicationFailure, ApplicationFailureCategory, CancelledFailure } from '@temporalio/common';
-import { RefusedPlanError } from '../batch/plan/findings';
+import { RefusedPlanError } from '../batch/findings';
 import { RunFileError } from '../batch/run-files';
 import { CheckNotRunError, CheckUnavailableError } from '../checks/errors';
 import { adviceOfOthers, lookUpErrorCode } from '../contract/error-codes';

@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { readBatchItems } from '../batch/batch-steps';
 import { restoreFailed } from '../batch/move-sources';
-import { Findings, RefusedPlanError } from '../batch/plan/findings';
+import { Findings, RefusedPlanError } from '../batch/findings';
 import { planBatch } from '../batch/plan/plan-batch';
 import { allOf, summaryOf } from '../batch/plan/planned-batch';
 import { askingOf, type FormatQuestions } from '../batch/plan/settle-row';

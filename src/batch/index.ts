@@ -1,6 +1,6 @@
 /** What batches share outside of their workflow: plans, files and reports. */
 export { explainUnreadable } from './contents';
-export { messagesOf } from './plan/findings';
+export { messagesOf } from './findings';
 export { planDry } from './plan/dry-plan';
 export { summaryOf } from './plan/planned-batch';
 export type { PlannedBatch } from './plan/planned-batch';

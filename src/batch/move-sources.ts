@@ -12,7 +12,7 @@ import type { FileStore, Moved } from '../storage/file-store';
 import { shownPath, toPath, withShownPaths } from '../storage/file-uri';
 import { sameContent, writeFile, type Writing } from './contents';
 import { mapOrdered } from './lines';
-import { Findings } from './plan/findings';
+import { Findings } from './findings';
 import { readRows } from './run-folders';
 import { folderOf, isInside, isLocal, relativeTo, shownFolder, within } from './uris';
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WorkflowFailedError, type Client, type WorkflowHandle } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
-import type { FindingList } from '../batch/plan/findings';
+import type { FindingList } from '../batch/findings';
 import type { BatchReport } from '../batch/report/report';
 import { reportOf } from '../batch/report/report-of';
 import { readRows } from '../batch/run-folders';

@@ -15,7 +15,7 @@ export {
 } from './batch-handle';
 export type { ListedBatch, RefusedPlan } from './batch-handle';
 export type { BatchRequest } from './batch-request';
-export type { Finding, FindingList } from '../batch/plan/findings';
+export type { Finding, FindingList } from '../batch/findings';
 export type { PlannedBatch } from '../batch/plan/planned-batch';
 export type { BatchReport } from '../batch/report/report';
 export { NoSuchScheduleError, ScheduleTakenError, SweepSchedules } from './sweep-schedules';

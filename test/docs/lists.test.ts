@@ -5,7 +5,7 @@ import { exitCodes } from '../../packages/cli/src/command-error';
 import { keysOfSection, variableOf } from '../../packages/cli/src/config/schema';
 import { appSchema, accountsSchema } from '../../packages/service/src/accounts/accounts-file';
 import { engineParameters } from '../../packages/service/src/engines/conversion';
-import { findingCodes } from '../../src/batch/plan/findings';
+import { findingCodes } from '../../src/batch/findings';
 import { csvColumns } from '../../src/batch/report/csv';
 import { runFileErrorCodes } from '../../src/batch/run-files';
 import { clientErrorCodes } from '../../src/http/errors';

@@ -3,7 +3,7 @@ import type { ReadStream } from 'node:tty';
 import type { ExitCode } from './command-error';
 import type { Environment } from './config/sources';
 import type { LoadedConfig } from './config/load-config';
-import { SecretMask } from './observability/secret-mask';
+import { SecretMask } from './output/secret-mask';
 import { createOutput, type Output, type OutputStream } from './output/output';
 
 export interface ProcessContext {

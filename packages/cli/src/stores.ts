@@ -1,5 +1,13 @@
-import { confine, createHttpsFiles, createLocalFiles, type StoresByScheme } from 'temporal-file-conversion/storage';
+import {
+  confine,
+  createHttpsFiles,
+  createLocalFiles,
+  type FileStore,
+  Stores,
+  type StoresByScheme,
+} from 'temporal-file-conversion/storage';
 import type * as S3 from 'temporal-file-conversion/s3';
+import { makeStateFolders } from './allowed';
 import type { CommandContext } from './command-context';
 
 /** `roots`: folders that `file:` URIs may lead to; empty: anywhere. `isShared`: all workers see the same files there. */
@@ -21,4 +29,15 @@ export function configuredStores(
       return createS3Files({ endpoint: [env['AWS_ENDPOINT_URL_S3'], env['AWS_ENDPOINT_URL']].find(Boolean) });
     },
   };
+}
+
+/** The stores that a command uses. Creates the state folders before the first write. */
+export function filesOf(context: CommandContext): FileStore {
+  const stores = new Stores(configuredStores(context));
+  const { writeDestination } = stores;
+  stores.writeDestination = async (options) => {
+    await makeStateFolders(context);
+    return writeDestination(options);
+  };
+  return stores;
 }

@@ -1,4 +1,4 @@
-import { Closing } from '../src/stack/closing';
+import { Closing } from '../src/process/closing';
 
 it('closes everything, last opened first, even if one part cannot close, and then says why', async () => {
   const closed: string[] = [];

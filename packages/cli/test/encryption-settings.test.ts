@@ -3,7 +3,7 @@ import os from 'node:os';
 import { loadConfig } from '../src/config/load-config';
 import { readEncryptionKeys } from '../src/keys/secrets';
 import { hostOf } from './fileconv';
-import { SecretMask } from '../src/observability/secret-mask';
+import { SecretMask } from '../src/output/secret-mask';
 import { createOutput } from '../src/output/output';
 
 const cwd = os.tmpdir();

@@ -2,7 +2,7 @@ import type { Client } from '@temporalio/client';
 import { newNamespace } from '../../../test/support/namespace';
 import { testClient, testTemporalAddress } from '../../../test/support/temporal';
 import { startTemporalProxy } from '../../../test/support/temporal-proxy';
-import { registrationCommands } from '../src/commands/namespace-init';
+import { registrationCommands } from '../src/stack/namespace-commands';
 import { fileconv, linesOf, newFolder, parseJson } from './fileconv';
 import { searchAttributeTypes } from '../../../src/job/search-attributes';
 

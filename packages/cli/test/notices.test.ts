@@ -3,7 +3,7 @@ import path from 'node:path';
 import { noticeTypes } from 'temporal-file-conversion/job';
 import { notifySettings } from '../src/keys/secrets';
 import { loadConfig } from '../src/config/load-config';
-import { SecretMask } from '../src/observability/secret-mask';
+import { SecretMask } from '../src/output/secret-mask';
 import { createOutput } from '../src/output/output';
 import { noticeSecret } from '../../../test/support/listener';
 import { folderWithPictures } from './batch-pictures';

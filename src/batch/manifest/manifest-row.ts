@@ -2,7 +2,7 @@ import type { BatchItem } from '../model/types';
 import { defined } from '../../job/defined';
 import { formatNameOf, mergeParameters, problemOfParameters, readParameters } from '../../job/parameters';
 import { closestName } from '../../messages/wording';
-import type { Findings } from '../plan/findings';
+import type { Findings } from '../findings';
 
 /** One row of a user's manifest, with all values as written. */
 export interface ManifestRow extends Pick<BatchItem, 'source' | 'output' | 'input' | 'parameters'> {

@@ -14,7 +14,7 @@ import { readManifest } from '../manifest/read-manifest';
 import { itemSchema } from '../run-files';
 import { findSources, type SourceLookup } from '../sources/find-sources';
 import { folderOf, isInside, relativeTo, resolveName, shownAsWritten, shownFolder } from '../uris';
-import type { Finding, Findings } from './findings';
+import type { Finding, Findings } from '../findings';
 
 export interface Candidate {
   /** Empty if unknown. */

@@ -4,7 +4,7 @@ import { shownPath } from '../../storage/file-uri';
 import { decoded } from '../../job/types';
 import { folderOf, isLocal, nameOf } from '../uris';
 import { type DraftRow, whereIs } from './candidate';
-import type { Finding } from './findings';
+import type { Finding } from '../findings';
 
 /** A conflict between a row and another one, which may be the row itself. */
 interface Conflict {

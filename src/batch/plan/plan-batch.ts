@@ -28,7 +28,7 @@ import {
   type SeenCandidate,
 } from './candidate';
 import { Conflicts, explainConflict } from './conflicts';
-import { Findings } from './findings';
+import { Findings } from '../findings';
 import { conclude, firstAttempt, type LeftOut, type SettledRow, type PlannedBatch, writeRun } from './planned-batch';
 import {
   refuseRow,

@@ -9,7 +9,7 @@ import { jsonLine } from '../lines';
 import { runFiles } from '../run-files';
 import { type BatchRun, runFolder } from '../run-folders';
 import { extensionOf } from '../uris';
-import { type Finding, type FindingCode, type FindingList, Findings, messagesOf } from './findings';
+import { type Finding, type FindingCode, type FindingList, Findings, messagesOf } from '../findings';
 
 export interface FormatCount {
   /** The given input format, or the source's extension in lower case; empty if there is neither. */

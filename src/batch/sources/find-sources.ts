@@ -11,7 +11,7 @@ import { lookAtSource, openInput } from '../contents';
 import { notAName } from '../destinations/resolve';
 import { peek } from '../../storage/peek';
 import { decodeText, readLines, withoutMark } from '../lines';
-import type { Finding, FindingCode, Findings } from '../plan/findings';
+import type { Finding, FindingCode, Findings } from '../findings';
 import { runFiles } from '../run-files';
 import { runName } from '../run-folders';
 import {

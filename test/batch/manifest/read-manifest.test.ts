@@ -1,5 +1,5 @@
 import { readManifest } from '../../../src/batch/manifest/read-manifest';
-import { Findings } from '../../../src/batch/plan/findings';
+import { Findings } from '../../../src/batch/findings';
 import { collect, inPieces } from '../folder';
 
 async function read(

@@ -1,7 +1,7 @@
 import { appendFile, mkdir, readFile, rename, rm, truncate, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
-import { messagesOf } from '../../../src/batch/plan/findings';
+import { messagesOf } from '../../../src/batch/findings';
 import { RunFileError } from '../../../src/batch/run-files';
 import { StorageError } from '../../../src/storage/errors';
 import { createLocalFiles } from '../../../src/storage/local-files';

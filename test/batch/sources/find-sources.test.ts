@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { chmod, mkdir, realpath, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { Findings } from '../../../src/batch/plan/findings';
+import { Findings } from '../../../src/batch/findings';
 import { findSources, type SourceSelection } from '../../../src/batch/sources/find-sources';
 import type { FileStore, WalkedFile } from '../../../src/storage/file-store';
 import { createLocalFiles } from '../../../src/storage/local-files';

@@ -8,22 +8,9 @@ import {
   shownAsWritten,
   uriOfPath,
 } from 'temporal-file-conversion/batch';
-import { type FileStore, Stores } from 'temporal-file-conversion/storage';
-import { makeStateFolders } from '../allowed';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
-import { configuredStores } from '../stores';
-
-/** The stores for a batch's files. Creates the state folders before the first write. */
-export function filesOf(context: CommandContext): FileStore {
-  const stores = new Stores(configuredStores(context));
-  const { writeDestination } = stores;
-  stores.writeDestination = async (options) => {
-    await makeStateFolders(context);
-    return writeDestination(options);
-  };
-  return stores;
-}
+import { filesOf } from '../stores';
 
 /** The URI, ending with `/`, of a folder as typed. @throws CommandError */
 export function folderUri({ cwd }: Pick<CommandContext, 'cwd'>, typed: string): string {

@@ -4,7 +4,7 @@ import { printable } from 'temporal-file-conversion/messages';
 import type { CommandContext } from '../command-context';
 import { CommandError, exitCodes, type ExitCode } from '../command-error';
 import type { StackInUse } from '../stack/open-temporal';
-import { filesOf } from './batch-folder';
+import { filesOf } from '../stores';
 
 interface EndedBatch {
   stack: Pick<StackInUse, 'client' | 'uiUrl'>;

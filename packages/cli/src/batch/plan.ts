@@ -13,7 +13,7 @@ import { exitCodes, interrupted, throwIfAny, type ExitCode } from '../command-er
 import { withFormats } from '../formats/formats';
 import type { FormatLookup } from '../formats/formats';
 import { formatTable } from '../output/text';
-import { filesOf } from './batch-folder';
+import { filesOf } from '../stores';
 
 export async function showPlan(
   context: CommandContext,

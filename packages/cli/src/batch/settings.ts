@@ -26,7 +26,8 @@ import type { ConvertFlags } from '../convert/run-job';
 import { embeddedFormats } from '../formats/formats';
 import { isEncrypting } from '../keys/secrets';
 import { isEmbedded } from '../service/profiles';
-import { batchFolder, filesOf, folderUri, requireFolder } from './batch-folder';
+import { filesOf } from '../stores';
+import { batchFolder, folderUri, requireFolder } from './batch-folder';
 
 export interface RunFlags extends ConvertFlags {
   to?: string[];

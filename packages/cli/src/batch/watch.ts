@@ -6,7 +6,7 @@ import { printable, shellWord } from 'temporal-file-conversion/messages';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import type { Output } from '../output/output';
-import { aborted } from '../stack/asked-to-end';
+import { aborted } from '../process/asked-to-end';
 import { readFollowing } from '../stack/follow-stack';
 import type { StackInUse } from '../stack/open-temporal';
 import { createStallReader, StallNews } from '../waiting/stall';

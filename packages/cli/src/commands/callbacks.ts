@@ -1,7 +1,7 @@
 import type { CommandContext } from '../command-context';
-import { openReceiver } from '../keys/callback-settings';
+import { openReceiver } from '../stack/receiver-part';
 import { openLog, runningOutput } from '../observability/log';
-import { aborted, untilAskedToEnd } from '../stack/asked-to-end';
+import { aborted, untilAskedToEnd } from '../process/asked-to-end';
 import { findTemporal } from '../stack/open-temporal';
 
 export async function callbacks(context: CommandContext): Promise<void> {

@@ -1,6 +1,6 @@
 import type { CommandContext } from '../command-context';
 import { openCodecServer } from '../keys/secrets';
-import { aborted, untilAskedToEnd } from '../stack/asked-to-end';
+import { aborted, untilAskedToEnd } from '../process/asked-to-end';
 
 export async function codecServer(context: CommandContext): Promise<void> {
   const { config, output } = context;

@@ -4,7 +4,7 @@ import type { CommandContext } from '../command-context';
 import { writtenDuration } from '../config/duration';
 import type { LoadedConfig } from '../config/load-config';
 import { camelCase, keysOfSection, type sectionSchemas } from '../config/schema';
-import { mask } from '../observability/secret-mask';
+import { mask } from '../output/secret-mask';
 import { formatTable } from '../output/text';
 
 export function configShow(context: CommandContext): Promise<void> {

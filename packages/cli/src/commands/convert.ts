@@ -5,7 +5,7 @@ import { temporalTarget } from '../config/temporal-connection';
 import { checkInput, checkResult, destinationOf, isSearched, piped } from '../convert/plan';
 import type { ConvertFlags } from '../convert/run-job';
 import { settleFormat } from '../formats/formats';
-import { untilAskedToEnd } from '../stack/asked-to-end';
+import { untilAskedToEnd } from '../process/asked-to-end';
 
 /** Converts to one result by a durable job, after all checks that are possible in advance; several results are a batch. */
 export async function convert(

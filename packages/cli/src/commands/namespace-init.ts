@@ -9,7 +9,8 @@ import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import { lengthenRetention, retentionDays } from '../dev-server/retention';
 import { formatTable } from '../output/text';
-import { isTemporalCloud, withTemporal, type StackInUse } from '../stack/open-temporal';
+import { registrationCommands, retentionCommand } from '../stack/namespace-commands';
+import { withTemporal, type StackInUse } from '../stack/open-temporal';
 
 export function namespaceInit(context: CommandContext): Promise<void> {
   const { output } = context;
@@ -78,27 +79,4 @@ async function register(
       }
     }
   }
-}
-
-/** Commands that register search attributes, for a person with more rights. Temporal Cloud has its own tool for this. */
-export function registrationCommands(
-  { address, namespace }: { address: string; namespace: string },
-  missing: readonly string[],
-): string[] {
-  if (isTemporalCloud(address)) {
-    const options = missing.map((name) => `--search-attribute "${name}=${searchAttributeTypes[name] ?? ''}"`);
-    return [`tcld namespace search-attributes add --namespace ${namespace} ${options.join(' ')}`];
-  }
-  return missing.map(
-    (name) =>
-      `temporal operator search-attribute create --address ${address} --namespace ${namespace} --name ${name} --type ${searchAttributeTypes[name] ?? ''}`,
-  );
-}
-
-/** A command that extends the retention, for a person with more rights. */
-export function retentionCommand(address: string, namespace: string): string {
-  if (isTemporalCloud(address))
-    return `tcld namespace retention set --namespace ${namespace} --retention-days ${retentionDays}`;
-  const hours = retentionDays * 24;
-  return `temporal operator namespace update --address ${address} --namespace ${namespace} --retention ${hours}h`;
 }

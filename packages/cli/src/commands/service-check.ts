@@ -4,7 +4,7 @@ import type { CommandContext } from '../command-context';
 import { CommandError, exitCodes, type ExitCode } from '../command-error';
 import { formatTable } from '../output/text';
 import { readProfile } from '../service/profiles';
-import { untilAskedToEnd } from '../stack/asked-to-end';
+import { untilAskedToEnd } from '../process/asked-to-end';
 
 /** Nobody can verify this domain for an app. */
 const unverifiedCallback = { url: 'https://callback.invalid/' };

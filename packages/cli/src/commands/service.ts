@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { CommandContext } from '../command-context';
 import { openLog } from '../observability/log';
-import { aborted, untilAskedToEnd } from '../stack/asked-to-end';
+import { aborted, untilAskedToEnd } from '../process/asked-to-end';
 import { startService } from '../stack/service-part';
 
 export async function service(context: CommandContext): Promise<void> {

@@ -9,7 +9,7 @@ import { CommandError, exitCodes, type ExitCode } from '../command-error';
 import { endLeftOverServer, tryProcessLock } from '../dev-server';
 import { openForLog } from '../observability/log-file';
 import { bothTimes } from '../output/text';
-import { aborted, isAlive, untilAskedToEnd } from '../stack/asked-to-end';
+import { aborted, isAlive, untilAskedToEnd } from '../process/asked-to-end';
 import { readLiveStack, readStackHolder, type StackRecord } from '../stack/stack-record';
 import { databaseOf, ifDiskIsFull, lockOf, logsOf, makeLogFolder, startStack, stopLimitMs } from '../stack/start-stack';
 import { logNames } from './arguments';

@@ -1,7 +1,7 @@
 import type { CommandContext } from '../command-context';
 import { temporalCommand } from '../config/temporal-connection';
 import { openLog, runningOutput } from '../observability/log';
-import { aborted, untilAskedToEnd } from '../stack/asked-to-end';
+import { aborted, untilAskedToEnd } from '../process/asked-to-end';
 import { findTemporal } from '../stack/open-temporal';
 import { startWorker } from '../stack/worker-part';
 

@@ -4,7 +4,7 @@ import { printable } from 'temporal-file-conversion/messages';
 import type { CommandContext } from '../command-context';
 import type { Output } from '../output/output';
 import { columnsOf, fitMiddle } from '../output/text';
-import { aborted } from '../stack/asked-to-end';
+import { aborted } from '../process/asked-to-end';
 import { readFollowing } from '../stack/follow-stack';
 import type { StackInUse } from '../stack/open-temporal';
 import { createStallReader, StallNews } from '../waiting/stall';

@@ -7,7 +7,6 @@ import { toUri } from 'temporal-file-conversion/client';
 import { extensionFromName, parametersKey } from 'temporal-file-conversion/job';
 import { systemErrorCode } from 'temporal-file-conversion/messages';
 import { makeStateFolders } from '../allowed';
-import { filesOf } from '../batch/batch-folder';
 import type { CommandContext } from '../command-context';
 import {
   CommandError,
@@ -21,7 +20,8 @@ import { temporalTarget } from '../config/temporal-connection';
 import { settleFormat } from '../formats/formats';
 import { createOutput } from '../output/output';
 import { isEmbedded } from '../service/profiles';
-import { untilAskedToEnd } from '../stack/asked-to-end';
+import { untilAskedToEnd } from '../process/asked-to-end';
+import { filesOf } from '../stores';
 import { checkInput, checkResult, piped, toLocation, type TypedInput } from './plan';
 import { PipeFolder, spool } from './pipe-folder';
 import { convertOne, type ConvertFlags, type FileOutcome } from './run-job';

@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { fileSize, systemErrorCode } from 'temporal-file-conversion/messages';
 import { makeFolder, syncFolder } from 'temporal-file-conversion/storage';
 import { CommandError } from '../command-error';
-import { isAlive } from '../stack/asked-to-end';
+import { isAlive } from '../process/asked-to-end';
 
 /** How long files of a killed command's job are kept, since they may still be wanted. */
 const keptForMs = 30 * 24 * 60 * 60_000;

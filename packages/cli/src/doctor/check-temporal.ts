@@ -9,10 +9,10 @@ import { DecryptionError } from 'temporal-file-conversion/encryption';
 import { conversionJobType } from 'temporal-file-conversion/job';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
-import { retentionCommand } from '../commands/namespace-init';
 import { readRetentionDays } from '../dev-server/retention';
 import { readEncryptionKeys } from '../keys/secrets';
 import { capitalised, counted } from 'temporal-file-conversion/messages';
+import { retentionCommand } from '../stack/namespace-commands';
 import { openTemporal, type StackInUse } from '../stack/open-temporal';
 import { broken, brokenBy, ok, reasonOf, skipped, type PartFinding } from './checks';
 

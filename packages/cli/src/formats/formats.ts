@@ -19,7 +19,6 @@ import { extensionFromName } from 'temporal-file-conversion/job';
 import { closestName, noConverter, shellWord } from 'temporal-file-conversion/messages';
 import type { CommandContext } from '../command-context';
 import { CommandError, interrupted } from '../command-error';
-import type { TypedInput } from '../convert/plan';
 import { runningServiceUrl } from '../service/embedded-service';
 import { explainServiceFailure, isEmbedded, openApi } from '../service/profiles';
 
@@ -178,7 +177,8 @@ export async function withFormats<T>(
 }
 
 interface WantedFormat {
-  input?: TypedInput;
+  /** The file as typed, and the extension of its name. */
+  input?: { file: string; extension: string };
   from?: string | undefined;
   to: string;
 }

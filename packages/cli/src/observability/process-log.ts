@@ -1,7 +1,7 @@
 import pino from 'pino';
 import { type Log, type LogLevel, printable } from 'temporal-file-conversion/messages';
 import { z } from 'zod';
-import { mask, secretFields, type SecretMask } from './secret-mask';
+import { mask, secretFields, type SecretMask } from '../output/secret-mask';
 
 interface ProcessLogOptions {
   process: string;

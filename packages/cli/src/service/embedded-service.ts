@@ -2,8 +2,8 @@ import { readlinkSync } from 'node:fs';
 import { isLoopback } from 'temporal-file-conversion/network';
 import { z } from 'zod';
 import type { CommandContext } from '../command-context';
-import { isAlive } from '../stack/asked-to-end';
-import { recordFile } from '../stack/stack-record';
+import { isAlive } from '../process/asked-to-end';
+import { recordFile } from '../process/record-file';
 
 const schema = z.object({
   pid: z.int(),

@@ -6,7 +6,7 @@ import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import { temporalTarget, type TemporalTarget } from '../config/temporal-connection';
 import { openDataConverter } from '../keys/secrets';
-import { isAlive } from './asked-to-end';
+import { isAlive } from '../process/asked-to-end';
 import { retriesThatEndQuietly } from './quiet-retries';
 import { isOfStack, readLiveStack, readStackHolder, readStackRecord, type StackRecord } from './stack-record';
 

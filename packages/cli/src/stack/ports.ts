@@ -2,7 +2,8 @@ import path from 'node:path';
 import { z } from 'zod';
 import type { CommandContext } from '../command-context';
 import { defaultCacheDir, freePort, portNear, tryProcessLock } from '../dev-server';
-import { recordFile, type StackRecord } from './stack-record';
+import { recordFile } from '../process/record-file';
+import type { StackRecord } from './stack-record';
 
 const port = z.int().min(1).max(65_535);
 const portsSchema = z.object({ temporal: port, temporalUi: port, service: port, callbacks: port, codec: port });

@@ -17,7 +17,7 @@ import type { Config } from '../config/load-config';
 import { snakeCase } from '../config/schema';
 import { openHealth } from '../observability/health';
 import { removeServiceRecord, writeServiceRecord } from '../service/embedded-service';
-import { Closing } from './closing';
+import { Closing } from '../process/closing';
 
 export interface ServicePart {
   readonly url: string;

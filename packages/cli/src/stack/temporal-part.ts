@@ -3,7 +3,7 @@ import type { CommandContext } from '../command-context';
 import { temporalTarget } from '../config/temporal-connection';
 import { defaultCacheDir, obtainTemporalCli, startTemporalServer, TemporalServerError } from '../dev-server';
 import type { StartOptions } from '../dev-server';
-import { aborted } from './asked-to-end';
+import { aborted } from '../process/asked-to-end';
 
 const firstDelayMs = 250;
 const maxDelayMs = 10_000;

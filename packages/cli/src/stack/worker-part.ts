@@ -17,7 +17,7 @@ import { installWorkerRuntime, watchJobs } from '../observability/worker-runtime
 import { configuredApps, embeddedProfile, isEmbedded } from '../service/profiles';
 import { configuredServiceUrl, embeddedServiceUrl } from '../service/embedded-service';
 import { configuredStores } from '../stores';
-import { Closing } from './closing';
+import { Closing } from '../process/closing';
 import { unreachable } from './open-temporal';
 
 const startCheckMs = 20;

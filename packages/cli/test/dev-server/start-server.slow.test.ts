@@ -13,7 +13,7 @@ import {
 } from '../../src/dev-server';
 import { commandLineOf } from '../../src/dev-server/processes';
 import { readServerPid, writeServerPid } from '../../src/dev-server/running-server';
-import { isAlive } from '../../src/stack/asked-to-end';
+import { isAlive } from '../../src/process/asked-to-end';
 import { ChildProgram } from './child-program';
 import { until } from '../../../../test/support/until';
 import type { RunningTemporalServer, StartOptions } from '../../src/dev-server';

@@ -1,6 +1,6 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { createProcessLog } from '../../src/observability/process-log';
-import { SecretMask } from '../../src/observability/secret-mask';
+import { SecretMask } from '../../src/output/secret-mask';
 import { createTemporalLogger } from '../../src/observability/worker-runtime';
 import type { LogLevel } from '../../../../src/messages/log';
 

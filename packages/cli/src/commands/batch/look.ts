@@ -18,7 +18,7 @@ import {
 import type { BatchState, ConversionBatchResult } from 'temporal-file-conversion/job';
 import { counted, formatCount, printable, shellWord, unmovedMessage } from 'temporal-file-conversion/messages';
 import { shownPath } from 'temporal-file-conversion/storage';
-import { filesOf } from '../../batch/batch-folder';
+import { filesOf } from '../../stores';
 import { checkName } from '../../batch/settings';
 import { explainBatchFailure } from '../../batch/watch';
 import type { CommandContext } from '../../command-context';

@@ -23,7 +23,7 @@ import {
   type PlannedRows,
 } from 'temporal-file-conversion/job';
 import { counted, printable, shellWord } from 'temporal-file-conversion/messages';
-import { batchFolder, filesOf } from '../../batch/batch-folder';
+import { batchFolder } from '../../batch/batch-folder';
 import { costText, showDryRun, showPlan } from '../../batch/plan';
 import { checkName, settleBatch, type RunFlags } from '../../batch/settings';
 import { requireProgram, runOnEnd } from '../../batch/on-end';
@@ -33,7 +33,8 @@ import type { CommandContext } from '../../command-context';
 import { CommandError, exitCodes, type ExitCode } from '../../command-error';
 import { chosenPolicies } from '../../config/load-config';
 import { openTemporal, withTemporal, type StackInUse } from '../../stack/open-temporal';
-import { untilAskedToEnd } from '../../stack/asked-to-end';
+import { untilAskedToEnd } from '../../process/asked-to-end';
+import { filesOf } from '../../stores';
 import { useStack } from '../../stack/use-stack';
 import type * as Finish from '../../batch/finish';
 import { requireBatch } from './look';

@@ -19,12 +19,12 @@ import {
 import { type ConversionJobResult, lastSegment } from 'temporal-file-conversion/job';
 import { fileSize, formatDuration, printable, shellWord, timesCharged } from 'temporal-file-conversion/messages';
 import { type FileStore, shownPath } from 'temporal-file-conversion/storage';
-import { filesOf } from '../../batch/batch-folder';
+import { filesOf } from '../../stores';
 import type { CommandContext } from '../../command-context';
 import { CommandError, type ExitCode, exitCodes, explaining } from '../../command-error';
 import { awaitJob } from '../../convert/await-job';
 import { bothTimes, fitMiddle, formatTable, timeCells, timeHeads } from '../../output/text';
-import { untilAskedToEnd } from '../../stack/asked-to-end';
+import { untilAskedToEnd } from '../../process/asked-to-end';
 import { openTemporal, type StackInUse, withTemporal } from '../../stack/open-temporal';
 import { adviceOnWorker, untilText } from '../../waiting/stall';
 

@@ -1,5 +1,5 @@
 import { SecretTraces } from '../../../../test/support/secret-traces';
-import { SecretMask } from '../../src/observability/secret-mask';
+import { SecretMask } from '../../src/output/secret-mask';
 
 const secret = 'Secret+"Token"/4711=do~not?tell';
 

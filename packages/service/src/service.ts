@@ -6,7 +6,7 @@ import { makeFolder } from 'temporal-file-conversion/storage';
 import type { ServiceApp } from './accounts/account';
 import { Accounts } from './accounts/accounts';
 import { type CallbackOptions, CallbackQueue, checkCallbackOptions } from './callbacks/callback-queue';
-import { ConversionPool } from './engines/conversion-pool';
+import { ConversionPool } from './engines/process/conversion-pool';
 import { FormatCatalog, wordFor } from './engines/formats';
 import { Faults, type FaultsOptions } from './faults/faults';
 import { ServiceFiles, refuseForeignFolder } from './files/file-store';

@@ -1,14 +1,14 @@
 import { entriesOf, textOfEntry } from './archive';
 import { type EngineRequest, fewOf, type Warnings } from './conversion';
 import { readInputText } from './input';
-import { captionsOf } from './latex';
-import { textOfBook, textOfMarkup } from './marked-texts';
+import { captionsOf } from './documents/latex';
+import { textOfBook, textOfMarkup } from './html/marked-texts';
 import { describeMissingGlyphs } from './missing-glyphs';
-import { type OfficeTexts, officeTexts, undrawnCharts } from './office-texts';
-import { shownText } from './pandoc-document';
-import { checkPdf, describeErrors, withoutErrors } from './pdf-check';
+import { type OfficeTexts, officeTexts, undrawnCharts } from './office/office-texts';
+import { shownText } from './documents/pandoc-document';
+import { checkPdf, describeErrors, withoutErrors } from './pdf/pdf-check';
 import { installCommand, isHere, programs } from './programs';
-import { plainRichText, richTextOf } from './rtf-text';
+import { plainRichText, richTextOf } from './office/rtf-text';
 import { lostWords, someWords } from './words';
 
 /** Checks whether the text of a file has reached the result. */
@@ -211,7 +211,7 @@ async function describeUnprintedCells(request: EngineRequest, input: Buffer, pdf
   const { reader } = request.route;
   const isRead = reader !== 'xls' && isHere({ npm: '@e965/xlsx' });
   const cells = isRead
-    ? await (await import('./sheet-texts.js')).shownTexts(input, reader as 'xlsx' | 'ods')
+    ? await (await import('./sheets/sheet-texts.js')).shownTexts(input, reader as 'xlsx' | 'ods')
     : undefined;
   const undrawn = describeCounted({ undrawnCount: undrawnCharts(input) }, 'undrawnCount');
   return {
@@ -236,7 +236,7 @@ async function describeUnkeptCells(
   result: { format: string; data: Buffer },
 ): Promise<Warnings> {
   const { reader, writer } = request.route;
-  const { textsOfCells } = await import('./sheet-texts.js');
+  const { textsOfCells } = await import('./sheets/sheet-texts.js');
   const [cells, kept] = await Promise.all([
     textsOfCells(input, reader as 'xlsx' | 'ods', { isForOld: writer === 'xls' }),
     textsOfCells(result.data, result.format as 'xlsx' | 'ods'),

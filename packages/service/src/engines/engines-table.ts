@@ -70,7 +70,7 @@ const table: Readonly<Record<EngineName, Omit<Engine, 'name'>>> = {
       { reads: sounds, writes: codecs(soundTargets) },
       { reads: films, writes: codecs(`${soundTargets} avi flv gif mkv=matroska mov mp4 ts=mpegts webm wmv=asf`) },
     ],
-    load: async () => (await import('./film-engine.js')).convertFilm,
+    load: async () => (await import('./film/film-engine.js')).convertFilm,
   },
   sharp: {
     title: 'pictures',
@@ -80,7 +80,7 @@ const table: Readonly<Record<EngineName, Omit<Engine, 'name'>>> = {
       { reads: pictures, writes: codecs('gif png tiff'), takes: ['width'] },
       { reads: pictures, writes: codecs('pdf'), needs: [typst], takes: ['page_size', 'margin'] },
     ],
-    load: async () => ofBytes((await import('./image-engine.js')).convertImage),
+    load: async () => ofBytes((await import('./pictures/image-engine.js')).convertImage),
   },
   pdfium: {
     title: 'pages of a PDF as pictures, and its text',
@@ -97,7 +97,10 @@ const table: Readonly<Record<EngineName, Omit<Engine, 'name'>>> = {
       { reads: codecs('pdf'), writes: codecs('png tiff'), needs: [sharp], takes: ['pages', 'dpi', 'width'] },
     ],
     load: async () => {
-      const [{ convertPdf }, { copyPdf }] = await Promise.all([import('./pdf-reader.js'), import('./pdf-pages.js')]);
+      const [{ convertPdf }, { copyPdf }] = await Promise.all([
+        import('./pdf/pdf-reader.js'),
+        import('./pdf/pdf-pages.js'),
+      ]);
       return ofBytes((request, input) => (request.route.writer === 'pdf' ? copyPdf : convertPdf)(request, input));
     },
   },

@@ -2,11 +2,11 @@ import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Sharp } from 'sharp';
 import { ConversionFailure, type EngineRequest, type Converted, type ConvertedFile, type Warnings } from './conversion';
-import { describeFrames, loadSharp, maxPixels } from './image-engine';
+import { describeFrames, loadSharp, maxPixels } from './pictures/image-engine';
 import { readInput } from './input';
-import { describeAttached, describeForms, hasNotes, pageWithForms } from './pdf-forms';
-import { assemble, copyPdf } from './pdf-pages';
-import { pageNumbers, drawPage, textOfPage, withPdf } from './pdf-reader';
+import { describeAttached, describeForms, hasNotes, pageWithForms } from './pdf/pdf-forms';
+import { assemble, copyPdf } from './pdf/pdf-pages';
+import { pageNumbers, drawPage, textOfPage, withPdf } from './pdf/pdf-reader';
 import { lastLine, pathOf, programs, runProgram, workFolderOf } from './programs';
 
 /** Sharp enough to recognise print. */

@@ -13,9 +13,9 @@ import {
   retire,
 } from './conversion';
 import { readInput, requireArchive } from './input';
-import { hasChanges, officeFileName, readableOffice } from './office-input';
-import { describeBrokenPictures, describeLostMedia } from './office-pictures';
-import { describeErrors } from './pdf-check';
+import { hasChanges, officeFileName, readableOffice } from './office/office-input';
+import { describeBrokenPictures, describeLostMedia } from './documents/office-pictures';
+import { describeErrors } from './pdf/pdf-check';
 import { homeOf, lastLine, pathOf, programs, runProgram, workFolderOf } from './programs';
 
 /** LibreOffice, started once per file: `soffice` of the machine, with a profile for each process. */

@@ -14,7 +14,7 @@ import {
 } from './conversion';
 import { readInput, readInputText } from './input';
 import { describeMissingGlyphs } from './missing-glyphs';
-import { checkPdf } from './pdf-check';
+import { checkPdf } from './pdf/pdf-check';
 import { endOfProgram, environmentOf, homeOf, pathOf, programs, workFolderOf } from './programs';
 
 /** Prints a page with Chromium, through its DevTools protocol over a pipe. The page has no address, no scripts and no network. */

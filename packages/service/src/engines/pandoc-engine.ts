@@ -14,23 +14,29 @@ import {
 } from './conversion';
 import { entriesOf, textOfPart, withEntries } from './archive';
 import { describeHidden, describeUnread, describeUnset } from './completeness';
-import { describeLostPictures, type Pictures, takenPictures } from './document-pictures';
-import { withoutHiddenElements } from './hidden-html';
-import { describeGenerated, readableBook, readablePage } from './html-page';
+import { describeLostPictures, type Pictures, takenPictures } from './documents/document-pictures';
+import { withoutHiddenElements } from './html/hidden-html';
+import { describeGenerated, readableBook, readablePage } from './html/html-page';
 import { count, readInputText, requireArchive } from './input';
-import { describeCommands, readableLatex } from './latex';
-import { keepsHtml, mediaTag, readMarkdown } from './markdown';
-import { readNotebook } from './notebook';
-import { withWholePipeTables, withWholeWikiTables } from './markup-tables';
-import { describeBrokenPictures, describeLostMedia, describeMedia, filmsOf, isDamaged } from './office-pictures';
-import { readableOpenText, readableSlides } from './office-texts';
-import { breakStyle, plainTextDocument } from './plain-text';
-import { embedImages, type Node, type PandocRun, pageWriters, part } from './pandoc-document';
-import { filterFor } from './pandoc-filter';
-import { loadPandoc } from './pandoc-start';
-import { withListNumbers, withNotes, withoutDeleted, withUnicodeLetters } from './rtf-text';
-import { readableWord } from './word-document';
-import { withUsualNames } from './xml-names';
+import { describeCommands, readableLatex } from './documents/latex';
+import { keepsHtml, mediaTag, readMarkdown } from './documents/markdown';
+import { readNotebook } from './documents/notebook';
+import { withWholePipeTables, withWholeWikiTables } from './documents/markup-tables';
+import {
+  describeBrokenPictures,
+  describeLostMedia,
+  describeMedia,
+  filmsOf,
+  isDamaged,
+} from './documents/office-pictures';
+import { readableOpenText, readableSlides } from './office/office-texts';
+import { breakStyle, plainTextDocument } from './documents/plain-text';
+import { embedImages, type Node, type PandocRun, pageWriters, part } from './documents/pandoc-document';
+import { filterFor } from './documents/pandoc-filter';
+import { loadPandoc } from './documents/pandoc-start';
+import { withListNumbers, withNotes, withoutDeleted, withUnicodeLetters } from './office/rtf-text';
+import { readableWord } from './office/word-document';
+import { withUsualNames } from './office/xml-names';
 
 /** Formats that are zip archives: a damaged file usually is not one. */
 const zipped = new Set(['docx', 'odt', 'epub', 'pptx', 'xlsx', 'ods']);
@@ -159,7 +165,7 @@ async function prepare(
   writer: string,
 ): Promise<Pick<PandocRun, 'from' | 'input'> & { warnings: Warnings }> {
   if (reader === 'xlsx' || reader === 'ods') {
-    const { spreadsheetDocument } = await import('./spreadsheet.js');
+    const { spreadsheetDocument } = await import('./sheets/spreadsheet.js');
     const { json, warnings } = await spreadsheetDocument(input, writer, reader);
     return { from: 'json', input: json, warnings };
   }
@@ -195,7 +201,7 @@ async function prepare(
     return { ...read, warnings: joinWarnings(warnings, read.warnings) };
   }
   if (!tabular.has(reader)) return { from: reader, input: text, warnings };
-  const { separatedValuesDocument } = await import('./separated-values.js');
+  const { separatedValuesDocument } = await import('./sheets/separated-values.js');
   const { json, warnings: more } = separatedValuesDocument(text, { reader, writer });
   return { from: 'json', input: json, warnings: joinWarnings(warnings, more) };
 }

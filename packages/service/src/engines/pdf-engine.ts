@@ -11,15 +11,15 @@ import {
   pointsPerInch,
   type Warnings,
 } from './conversion';
-import { describeLostPictures, takenPictures } from './document-pictures';
+import { describeLostPictures, takenPictures } from './documents/document-pictures';
 import { describeMissingGlyphs } from './missing-glyphs';
 import { inputNameFor, readDocument, runPandoc } from './pandoc-engine';
-import { type PdfDocument, preparePdfDocument } from './pdf-document';
-import { shownText } from './pandoc-document';
-import { checkPdf } from './pdf-check';
+import { type PdfDocument, preparePdfDocument } from './documents/pdf-document';
+import { shownText } from './documents/pandoc-document';
+import { checkPdf } from './pdf/pdf-check';
 import type { Program } from './engine';
 import { installCommand, isHere, programs } from './programs';
-import type { Page } from './table-layout';
+import type { Page } from './documents/table-layout';
 import { paperOf, signs, typeset } from './typesetter';
 
 const typesetKinds = ['png', 'jpg', 'gif', 'webp', 'svg'];

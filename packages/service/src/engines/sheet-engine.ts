@@ -1,9 +1,9 @@
 import type { CellObject, WorkBook } from '@e965/xlsx';
 import { type EngineRequest, type Converted, loadEngine, type Warnings } from './conversion';
 import { readInputText, requireArchive } from './input';
-import { readSeparatedValues, writeSeparatedValues } from './separated-values';
-import { writeHidden } from './hidden-parts';
-import { allCells, describeComments, escapeCodes, firstTable, readBook, textOfCell } from './spreadsheet';
+import { readSeparatedValues, writeSeparatedValues } from './sheets/separated-values';
+import { writeHidden } from './office/hidden-parts';
+import { allCells, describeComments, escapeCodes, firstTable, readBook, textOfCell } from './sheets/spreadsheet';
 
 /** Converts between spreadsheets: the contents of their cells, not the look. */
 export async function convertSheets(request: EngineRequest, input: Buffer): Promise<Converted> {

@@ -4,7 +4,7 @@ import type { Log } from 'temporal-file-conversion/messages';
 import { fileLifetimeSeconds } from '../accounts/account';
 import type { Accounts } from '../accounts/accounts';
 import { triesByEnd } from '../engines/conversion';
-import type { ConversionPool, PoolOutcome } from '../engines/conversion-pool';
+import type { ConversionPool, PoolOutcome } from '../engines/process/conversion-pool';
 import { type FormatCatalog, requireFormat, requireRoute } from '../engines/formats';
 import { baseName } from '../files/file-name';
 import { type ServiceFiles, missingFile } from '../files/file-store';

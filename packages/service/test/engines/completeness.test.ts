@@ -1,8 +1,8 @@
 import { describeUnkept, describeUnread, describeUnprinted, describeUnwritten } from '../../src/engines/completeness';
 import { textOfPart } from '../../src/engines/archive';
-import { readableOpenText, readableSlides } from '../../src/engines/office-texts';
+import { readableOpenText, readableSlides } from '../../src/engines/office/office-texts';
 import { isHere, programs } from '../../src/engines/programs';
-import { readableWord } from '../../src/engines/word-document';
+import { readableWord } from '../../src/engines/office/word-document';
 import { docx, para, run } from './docx';
 import { odf } from './odf';
 import { printed } from './pdfs';

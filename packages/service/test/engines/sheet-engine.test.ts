@@ -1,7 +1,7 @@
 import { read } from '@e965/xlsx';
 import { ConversionFailure, type EngineRequest } from '../../src/engines/conversion';
 import { convertSheets } from '../../src/engines/sheet-engine';
-import { spreadsheetDocument } from '../../src/engines/spreadsheet';
+import { spreadsheetDocument } from '../../src/engines/sheets/spreadsheet';
 import { zip, zipEntry, type ZipEntry } from './archives';
 import { cellsOf } from './tables';
 import { inline, xlsx } from './xlsx';

@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { takeResult } from '../../src/engines/conversion-pool';
+import { takeResult } from '../../src/engines/process/conversion-pool';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'take-result-'));
 const [made, place, secret] = ['made', 'place', 'secret'].map((name) => path.join(folder, name)) as [

@@ -182,6 +182,20 @@ describe("a file that can't be converted", () => {
     expect(uploads('bad.md')).toBe(0);
   });
 
+  it('is not converted again when it is replaced by what was converted before', async () => {
+    rig.stub.asAlways('convert/file');
+    const name = await schedule();
+    expect(await sweep(name)).toMatchObject({ ...counts, succeeded: 1 });
+    await put('bad.md', presentation('secret'));
+    expect(await sweep(name)).toMatchObject({ ...counts, failed: 1 });
+    // Without something to convert, no run would be made, and the ledger would stay as it is.
+    await put('good.md', '# Good');
+    expect(await sweep(name)).toMatchObject({ ...counts, succeeded: 1, failed: 1, refused: 1 });
+    await put('bad.md', 'damaged');
+    expect(await sweep(name)).toMatchObject({ ...counts, skipped: 2 });
+    expect(rig.stub.conversions.size).toBe(2);
+  });
+
   it("is never uploaded if the service says beforehand that it can't convert it, and the warning says why", async () => {
     rig.stub.on('convert/graph', (_seen, response) => answerOutput(response, { is_match: false }));
     const { planned, ...swept } = await sweep(await schedule({ unconvertible: 'skip' }));

@@ -9,7 +9,7 @@ import type { FileStore } from '../../storage/file-store';
 import { shownPath, toPath } from '../../storage/file-uri';
 import { openScratchFile } from '../../storage/scratch-file';
 import { type DestinationRules, defaultTemplate, parseTemplate } from '../destinations/resolve';
-import { Ledger } from '../ledger';
+import { Ledger, type LedgerRow } from '../ledger';
 import { inChunks, type Writing } from '../contents';
 import { jsonLine, mapOrdered, readLines } from '../lines';
 import { isFixed } from '../move-sources';
@@ -31,7 +31,7 @@ import { Conflicts, explainConflict } from './conflicts';
 import { Findings } from '../findings';
 import { conclude, firstAttempt, type LeftOut, type SettledRow, type PlannedBatch, writeRun } from './planned-batch';
 import {
-  refuseRow,
+  questionOf,
   outcomeOfLast,
   repeatRefusal,
   repeatRow,
@@ -255,7 +255,7 @@ class BatchPlanning {
 
   /** The second pass: compares a row with the others and with earlier runs. */
   async #settleRow(row: DraftRow, ledger: Ledger): Promise<SettledRow | 'repeated'> {
-    const { files, what, again, ask, hasLaterJob, heedsRefusals, unconvertible, moves, signal } = this.options;
+    const { files, what, again, hasLaterJob, moves, signal } = this.options;
     const { onUnknownOutcome = defaultPolicies.onUnknownOutcome } = this.options;
     const { source, output, input, parameters, destination, stamp, bytes, exists, resultBytes } = row;
     const asked = defined({ source, output, input, parameters, destination, stamp: moves && stamp });
@@ -267,7 +267,6 @@ class BatchPlanning {
     if (row.refused?.isUnclear) return bad(row.refused, { source: source || row.shown });
     const clash = await this.#clashOf(row);
     if (clash === 'repeated') return clash;
-    const mayRun = this.#problems.count === 0;
     const rules = { onUnknownOutcome, again };
     const known = ledger.find(destination);
     const done = what === 'last' && known ? await outcomeOfLast(known, { files, signal }) : undefined;
@@ -281,17 +280,24 @@ class BatchPlanning {
     // A row that was delivered before writes nothing, so its conflict is harmless.
     if (clash && !repeated?.done) return bad(clash);
     if (row.refused && !repeated?.done && !repeated?.kept && !repeated?.earlier) return bad(row.refused, repeated);
-    const isSent = mayRun && !repeated?.done && !repeated?.kept && !repeated?.earlier;
-    const stamped = isSent && heedsRefusals && stamp !== undefined ? { ...asked, stamp } : undefined;
+    const item = { ...asked, ...repeated };
+    const isSent = this.#problems.count === 0 && !item.done && !item.kept && !item.earlier;
+    return { item: isSent ? await this.#refuse(item, row, known) : item, bytes, exists };
+  }
+
+  /** Adds a refusal that is known in advance, which saves the upload: of earlier runs, or of the service. */
+  async #refuse(
+    item: SettledRow['item'],
+    { stamp, exists }: DraftRow,
+    known: LedgerRow | undefined,
+  ): Promise<SettledRow['item']> {
+    const { files, ask, heedsRefusals, unconvertible, signal } = this.options;
+    const stamped = heedsRefusals && stamp !== undefined ? { ...item, stamp } : undefined;
     const before = stamped && known && (await repeatRefusal(stamped, { known, files, signal }));
-    if (before?.refused) {
-      const refused = asAsked(before.refused, unconvertible);
-      return { item: { ...asked, seen: before.seen, refused }, bytes, exists };
-    }
+    const refusal = before?.refused ?? (await ask?.(questionOf(item, exists)));
+    const refused = refusal && asAsked(refusal, unconvertible);
     const seen = before?.seen ?? (stamped && { stamp: stamped.stamp });
-    const planned: Omit<BatchItem, 'item'> = { ...asked, ...repeated };
-    const item = await refuseRow(planned, { ask: mayRun ? ask : undefined, exists, unconvertible });
-    return { item: { ...item, ...(seen && !item.refused && { seen }) }, bytes, exists };
+    return { ...item, ...defined({ refused, seen: refused && !before?.refused ? undefined : seen }) };
   }
 
   async *#candidates(ledger: Ledger): AsyncGenerator<Candidate> {

@@ -179,25 +179,9 @@ function oncePerPair<Answer>(ask: (pair: FormatPair) => Promise<Answer>): (pair:
   };
 }
 
-interface Refusing {
-  ask: AskPair | undefined;
-  exists: boolean | 'folder';
-  unconvertible: Unconvertible | undefined;
-}
-
-/**
- * Adds the service's refusal to the row if it is known in advance, which saves the upload. A row that may have a result at the service
- * from an earlier run is left to its job.
- */
-export async function refuseRow(
-  row: Omit<BatchItem, 'item'>,
-  { ask, exists, unconvertible }: Refusing,
-): Promise<Omit<BatchItem, 'item'>> {
-  const { source, output, input, replaces, done, kept, earlier } = row;
-  if (!ask || done || kept || earlier) return row;
-  const format = defined({ extension: extensionOf(source), input, output });
-  const refused = await ask({ ...format, exists: exists !== false && !replaces });
-  return refused ? { ...row, refused: asAsked(refused, unconvertible) } : row;
+/** What to ask about a row. A result that a run of the batch wrote is no obstacle. */
+export function questionOf({ source, input, output, replaces }: Omit<BatchItem, 'item'>, exists: boolean | 'folder') {
+  return { ...defined({ extension: extensionOf(source), input, output }), exists: exists !== false && !replaces };
 }
 
 /** Applies the policy for unconvertible files: the row fails, or is skipped. */

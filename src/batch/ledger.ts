@@ -207,7 +207,7 @@ function plannedRow(item: BatchItem, run: number): LedgerRow {
     run,
     // A row that is done gets no job, and so no later status.
     status: done && ('skipped' as const),
-    delivered: done ? { ...defined({ ...done, missing: undefined }), options } : before,
+    delivered: done && !done.existed ? { ...defined({ ...done, missing: undefined }), options } : before,
     unresolved: unresolved ?? (earlier && { ...earlier, options }),
     seen,
     refused: seen || refused?.isUnclear ? refused : undefined,
@@ -218,7 +218,7 @@ function endedRow(row: LedgerRow, result: BatchItemResult): LedgerRow {
   const { destination, source: uri, options, run, delivered: before } = row;
   const { status, source, output, taskId, possiblyChargedExtra, workflowId, warnings } = result;
   const known = { destination, source: uri, options, run, status };
-  if (source && output && (status === 'succeeded' || status === 'skipped')) {
+  if (source && output && (status === 'succeeded' || (status === 'skipped' && workflowId !== undefined))) {
     const marks = markOf(possiblyChargedExtra);
     return { ...known, delivered: { ...defined({ source, output, taskId, warnings }), ...marks, options } };
   }

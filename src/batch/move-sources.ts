@@ -79,7 +79,8 @@ async function sourceEndsOf(
 }
 
 function endOf({ done }: BatchItem, { status, source, output, missing, charge, kept, workflowId }: BatchItemResult) {
-  if (source && output && (status === 'succeeded' || (status === 'skipped' && done && !missing))) return 'done';
+  if (source && output && (status === 'succeeded' || (status === 'skipped' && done && !done.existed && !missing)))
+    return 'done';
   const isFree = (charge ?? (workflowId === undefined ? 'no' : 'maybe')) === 'no';
   return status === 'failed' && isFree && !kept ? 'failed' : 'open';
 }

@@ -70,6 +70,7 @@ export const doneSchema = z.object({
   possiblyChargedExtra: z.int().positive().exactOptional(),
   warnings: z.record(z.string(), z.string()).exactOptional(),
   missing: marked.exactOptional(),
+  existed: marked.exactOptional(),
 } satisfies Fields<DoneBefore>) satisfies z.ZodType<DoneBefore>;
 
 export const statusSchema = z.enum(['succeeded', 'failed', 'suspect', 'skipped', 'cancelled']);

@@ -82,7 +82,7 @@ export interface Fingerprint {
   times?: number;
 }
 
-/** The source and the result of an earlier conversion. */
+/** The source and the result of an earlier conversion, or what it found in its place. */
 export interface DoneBefore {
   source: SourceContent;
   output: OutputFile;
@@ -94,6 +94,8 @@ export interface DoneBefore {
   warnings?: Record<string, string>;
   /** The result is not where it was delivered, or is another file now. */
   missing?: true;
+  /** Nothing was converted: the last run skipped the item, because `output` was at its destination. */
+  existed?: true;
 }
 
 /** An item that a program or a workflow passes to its batch directly, without a manifest. */

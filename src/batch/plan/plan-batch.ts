@@ -270,7 +270,9 @@ class BatchPlanning {
     const rules = { onUnknownOutcome, again };
     const known = ledger.find(destination);
     const done = what === 'last' && known ? await outcomeOfLast(known, { files, signal }) : undefined;
-    if (done && !(done.missing && again)) return { item: { ...asked, done }, bytes, exists };
+    if (done && !(done.missing && again)) {
+      return { item: { ...asked, done, ...(done.existed && defined({ before: known?.delivered })) }, bytes, exists };
+    }
     const repeating = { files, rules, hasLaterJob, signal };
     const repeated = known && (await repeatRow({ ...asked, stamp, resultBytes }, known, repeating));
     // Not missing if the source is unchanged: a sweep was cut short before the move, and somebody took the result since.
@@ -359,7 +361,7 @@ async function isMoved(
   moves: SourceMoves | undefined,
 ): Promise<boolean> {
   if (moves === undefined || stamp === undefined) return false;
-  const isDone = moves.done !== undefined && done !== undefined && !done.missing;
+  const isDone = moves.done !== undefined && done !== undefined && !done.missing && !done.existed;
   const isFailed = moves.failed !== undefined && refused !== undefined && !refused.isSkipped;
   return (isDone || isFailed) && !(await isFixed(moves, source));
 }

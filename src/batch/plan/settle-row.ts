@@ -81,11 +81,11 @@ function earlierOf(unresolved: Unresolved | undefined): EarlierRuns | undefined 
 
 /** The row's result from the latest run; undefined if there is none. */
 export async function outcomeOfLast(
-  { source: uri, destination, status, delivered }: LedgerRow,
+  { source: uri, destination, options, status, delivered }: LedgerRow,
   { files, signal }: Omit<Repeating, 'rules'>,
 ): Promise<BatchItem['done']> {
   if (status !== 'succeeded' && status !== 'skipped') return undefined;
-  if (delivered) {
+  if (delivered && hasOptions(options, delivered.options)) {
     const { source, output, taskId, possiblyChargedTwice, possiblyChargedExtra, warnings } = delivered;
     const [now, isMissing] = [await asItIsNow(files, source, uri), !(await isThere(files, output))];
     const done = { source: now, output, taskId, possiblyChargedTwice, possiblyChargedExtra, warnings };
@@ -94,7 +94,7 @@ export async function outcomeOfLast(
   // The row was skipped because something was at its destination: describe both files as they are now.
   const [source, output] = await Promise.all([hashSource(files, uri, signal), hashFile(files, destination, signal)]);
   if (!source || !output) return undefined;
-  return { source, output: { uri: destination, name: lastSegment(destination), ...output } };
+  return { source, output: { uri: destination, name: lastSegment(destination), ...output }, existed: true };
 }
 
 /** Drops the stamp if it no longer matches the file. */

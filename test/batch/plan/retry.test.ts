@@ -1,6 +1,7 @@
 import { readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { summaryOf } from '../../../src/batch/plan/planned-batch';
+import { defined } from '../../../src/job/defined';
 import { addFiles, folderUri, makeTree } from '../folder';
 import { convertAll, listRuns, plan, readItems, retry, runFolder, sha256, writeParts, writeResults } from './planning';
 
@@ -90,6 +91,11 @@ describe('a retry', () => {
       source: { bytes: 1, sha256: sha256('a') },
       output: { name: 'a.pdf', sha256: sha256('mine') },
     });
+    const { source, output } = first?.done ?? {};
+    const [, ...others] = await convertAll(cwd, { run: 2 });
+    await writeResults(cwd, [defined({ item: 1, status: 'skipped' as const, source, output }), ...others], 2);
+    // It was never converted, so a new run decides again, by its own policy.
+    expect(await plan(cwd)).toMatchObject({ done: 2, todo: 1, existing: { count: 1 } });
   });
 
   it('replaces a result of an earlier run only if that result is still there', async () => {

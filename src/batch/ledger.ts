@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { lookUpErrorCode } from '../contract/error-codes';
-import type { BatchItem, ConversionOptions, Delivered, KeptOutcome, Refusal, Fingerprint } from './model/types';
+import type { BatchItem, ConversionOptions, Delivered, Refusal, Fingerprint, Unresolved } from './model/types';
 import type { BatchItemResult } from './model/state';
 import type { BatchItemStatus } from '../job/types';
-import type { EarlierRuns } from '../job/charge';
 import { defined } from '../job/defined';
 import { markOf } from '../job/job-outcome';
 import { Spending } from './model/spending';
@@ -11,24 +10,16 @@ import type { FileStore } from '../storage/file-store';
 import { writeFile, type Writing } from './contents';
 import { jsonLine } from './lines';
 import {
-  doneSchema,
-  earlierSchema,
-  keptSchema,
+  deliveredSchema,
   optionsSchema,
   parserOf,
   refusedSchema,
   seenSchema,
   statusSchema,
+  unresolvedSchema,
 } from './run-files';
 import { exists, listRuns, readRows, recordsOf, runOf, type BatchRun } from './run-folders';
 import { folderOf } from './uris';
-
-/** A conversion that may have been charged but brought no file. */
-export interface Unresolved extends EarlierRuns {
-  options: ConversionOptions;
-  /** How the row ended. */
-  outcome?: KeptOutcome;
-}
 
 /** What a batch knows about one destination. */
 export interface LedgerRow {
@@ -197,7 +188,20 @@ async function* rowsOfRun(
 }
 
 function plannedRow(item: BatchItem, run: number): LedgerRow {
-  const { destination, source, output, input, parameters, done, before, earlier, kept, refused, seen } = item;
+  const {
+    destination,
+    source,
+    output,
+    input,
+    parameters,
+    done,
+    before,
+    earlier,
+    kept,
+    refused,
+    seen,
+    unresolved: left,
+  } = item;
   const options = defined({ output, input, parameters });
   const unresolved = kept && unresolvedOf(kept, options);
   return defined({
@@ -208,7 +212,7 @@ function plannedRow(item: BatchItem, run: number): LedgerRow {
     // A row that is done gets no job, and so no later status.
     status: done && ('skipped' as const),
     delivered: done && !done.existed ? { ...defined({ ...done, missing: undefined }), options } : before,
-    unresolved: unresolved ?? (earlier && { ...earlier, options }),
+    unresolved: unresolved ?? left ?? (earlier && { ...earlier, options }),
     seen,
     refused: seen || refused?.isUnclear ? refused : undefined,
   });
@@ -276,10 +280,8 @@ const lineSchema = z.union([
     options: optionsSchema,
     run: z.int().positive(),
     status: statusSchema.exactOptional(),
-    delivered: z.object({ ...doneSchema.shape, options: optionsSchema }).exactOptional(),
-    unresolved: z
-      .object({ ...earlierSchema.shape, options: optionsSchema, outcome: keptSchema.exactOptional() })
-      .exactOptional(),
+    delivered: deliveredSchema.exactOptional(),
+    unresolved: unresolvedSchema.exactOptional(),
     seen: seenSchema.exactOptional(),
     refused: refusedSchema.exactOptional(),
   }) satisfies z.ZodType<LedgerRow>,

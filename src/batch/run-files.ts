@@ -1,5 +1,14 @@
 import { z } from 'zod';
-import type { BatchItem, ConversionOptions, DoneBefore, KeptOutcome, Refusal, Fingerprint } from './model/types';
+import type {
+  BatchItem,
+  ConversionOptions,
+  Delivered,
+  DoneBefore,
+  KeptOutcome,
+  Refusal,
+  Fingerprint,
+  Unresolved,
+} from './model/types';
 import type { BatchItemResult } from './model/state';
 import { charges, type EarlierRuns } from '../job/charge';
 import { jobPhases } from '../job/types';
@@ -51,7 +60,7 @@ const outputFile = z.object({ uri: z.string(), name: z.string(), bytes: z.number
 const charge = z.enum(charges);
 const marked = z.literal(true);
 
-export const earlierSchema = z.object({
+const earlierSchema = z.object({
   charge,
   taskId: z.string().exactOptional(),
   source: sourceContent.exactOptional(),
@@ -62,7 +71,7 @@ export const earlierSchema = z.object({
   possiblyChargedExtra: z.int().positive().exactOptional(),
 } satisfies Fields<EarlierRuns>) satisfies z.ZodType<EarlierRuns>;
 
-export const doneSchema = z.object({
+const doneSchema = z.object({
   source: sourceContent,
   output: outputFile,
   taskId: z.string().exactOptional(),
@@ -96,7 +105,7 @@ const outcome = {
   durationMs: z.number().exactOptional(),
 };
 
-export const keptSchema = z.object({
+const keptSchema = z.object({
   ...outcome,
   status: z.enum(['failed', 'suspect']),
 }) satisfies z.ZodType<KeptOutcome>;
@@ -114,6 +123,17 @@ export const optionsSchema = z.object({
   input: z.string().exactOptional(),
   parameters: parametersSchema.exactOptional(),
 } satisfies Fields<ConversionOptions>) satisfies z.ZodType<ConversionOptions>;
+
+export const deliveredSchema = z.object({
+  ...doneSchema.shape,
+  options: optionsSchema,
+} satisfies Fields<Delivered>) satisfies z.ZodType<Delivered>;
+
+export const unresolvedSchema = z.object({
+  ...earlierSchema.shape,
+  options: optionsSchema,
+  outcome: keptSchema.exactOptional(),
+} satisfies Fields<Unresolved>) satisfies z.ZodType<Unresolved>;
 
 export const refusedSchema = z.object({
   code: z.string(),
@@ -142,7 +162,8 @@ export const itemSchema = z.object({
   stamp: z.string().exactOptional(),
   seen: seenSchema.exactOptional(),
   done: doneSchema.exactOptional(),
-  before: z.object({ ...doneSchema.shape, options: optionsSchema }).exactOptional(),
+  before: deliveredSchema.exactOptional(),
+  unresolved: unresolvedSchema.exactOptional(),
 } satisfies Fields<BatchItem>) satisfies z.ZodType<BatchItem>;
 
 /** A line of `manifest.jsonl`. @throws an error that says what is wrong with the line. */

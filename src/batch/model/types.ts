@@ -46,8 +46,10 @@ export interface BatchItem {
   seen?: Fingerprint;
   /** Skipped: an earlier run converted the same content with the same options, even if the result is gone. */
   done?: DoneBefore;
-  /** Result of an earlier run, for a row that is converted again. */
+  /** Result of an earlier run, for a row that is not `done`. */
   before?: Delivered;
+  /** Beside `done`: what is left of a later conversion, whose content or options were others. */
+  unresolved?: Unresolved;
 }
 
 /** Options of a conversion; a result made with other options does not count as the same conversion. */
@@ -55,6 +57,13 @@ export type ConversionOptions = Pick<BatchItem, 'output' | 'input' | 'parameters
 
 export interface Delivered extends DoneBefore {
   options: ConversionOptions;
+}
+
+/** A conversion that may have been charged but brought no file. */
+export interface Unresolved extends EarlierRuns {
+  options: ConversionOptions;
+  /** How the row ended. */
+  outcome?: KeptOutcome;
 }
 
 /** How the job of an earlier run ended, for an item that gets no new job. */

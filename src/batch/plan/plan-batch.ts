@@ -271,7 +271,9 @@ class BatchPlanning {
     const known = ledger.find(destination);
     const done = what === 'last' && known ? await outcomeOfLast(known, { files, signal }) : undefined;
     if (done && !(done.missing && again)) {
-      return { item: { ...asked, done, ...(done.existed && defined({ before: known?.delivered })) }, bytes, exists };
+      const { delivered, unresolved } = known ?? {};
+      const left = defined({ before: done.existed && delivered, unresolved });
+      return { item: { ...asked, done, ...left }, bytes, exists };
     }
     const repeating = { files, rules, hasLaterJob, signal };
     const repeated = known && (await repeatRow({ ...asked, stamp, resultBytes }, known, repeating));

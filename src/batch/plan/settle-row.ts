@@ -6,6 +6,7 @@ import type {
   KeptOutcome,
   Refusal,
   Fingerprint,
+  Unresolved,
 } from '../model/types';
 import type { EarlierRuns, RepetitionRules } from '../../job/charge';
 import { defined } from '../../job/defined';
@@ -14,7 +15,7 @@ import type { OnExisting, Unconvertible } from '../../job/policies';
 import { capitalised, closestName, noConverter } from '../../messages/wording';
 import type { FileStore } from '../../storage/file-store';
 import { hashFile, hashSource, lookAtSource, sameContent } from '../contents';
-import { refusalsBelieved, type LedgerRow, type Unresolved } from '../ledger';
+import { refusalsBelieved, type LedgerRow } from '../ledger';
 import { contentAsDelivered, hasOptions, isThere, namedByHand, recallLeft, type Recalled } from '../recall';
 import { extensionOf } from '../uris';
 
@@ -38,7 +39,7 @@ export interface Repeating {
 export type HasLaterJob = (ended: Pick<KeptOutcome, 'workflowId' | 'runId'>) => Promise<boolean>;
 
 /** What a new run must know about a row from earlier runs. */
-export type RepeatedItem = Pick<BatchItem, 'done' | 'kept' | 'earlier' | 'replaces' | 'before'>;
+export type RepeatedItem = Pick<BatchItem, 'done' | 'kept' | 'earlier' | 'replaces' | 'before' | 'unresolved'>;
 
 /**
  * Compares a row with what earlier runs did at its destination: see docs/repetition.md. A result is replaced only if it is, byte for
@@ -51,14 +52,16 @@ export async function repeatRow(row: RepeatedRow, known: LedgerRow, repeating: R
     const { uri, bytes } = delivered.output;
     const isResultSeen = uri === row.destination && bytes === row.resultBytes;
     const recalled = await recallLeft({ ...row, isResultSeen }, left, repeating);
-    if (recalled.kind === 'done') return { done: doneBefore(delivered, recalled) };
+    if (recalled.kind === 'done') return { done: doneBefore(delivered, recalled), ...defined({ unresolved }) };
   }
   const recalled = unresolved && (await recallLeft(row, unresolved, repeating));
   if (recalled?.kind === 'keep') {
     const done = await namedByHand(row.destination, recalled.outcome, repeating);
     if (done) return { done };
     // The row then gets a job, which decides by what that one did.
-    if (!(await repeating.hasLaterJob?.(recalled.outcome))) return { kept: recalled.outcome };
+    if (!(await repeating.hasLaterJob?.(recalled.outcome))) {
+      return { kept: recalled.outcome, ...defined({ before: delivered }) };
+    }
   }
   // A renamed result lies beside a file that no run wrote, which must stay.
   const replaces =

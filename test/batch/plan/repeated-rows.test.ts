@@ -1,5 +1,6 @@
 import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { withoutJob } from '../../../src/batch/batch-steps';
 import type { AskPair } from '../../../src/batch/plan/settle-row';
 import type { PlanBatchOptions } from '../../../src/batch/plan/plan-batch';
 import type { BatchItem } from '../../../src/batch/model/types';
@@ -159,6 +160,32 @@ it('replaces its own result of other content by the accepted task of the new con
   // The stamp is included, so that the file need not be read again.
   const replaces = { bytes: 8, sha256: sha256('pdf of a'), stamp: expect.any(String) as unknown };
   expect(await itemOf(cwd, 'a.md', 3)).toMatchObject({ replaces, earlier: { taskId: 'task-1' } });
+});
+
+describe.each([
+  ['done with its older content', 'a', accepted, 'A', { earlier: { taskId: 'task-1' } }],
+  ['kept', 'A', unknown, 'a', { done: { source } }],
+] as const)('a run in which a row is %s', (_how, third, ended, fourth, expected) => {
+  it('forgets neither the result nor the later conversion', async () => {
+    const cwd = await makeTree(files);
+    await plan(cwd);
+    await writeResults(cwd, await convertAll(cwd));
+    await writeFile(path.join(cwd, 'in/a.md'), 'A');
+    await plan(cwd);
+    const row = { item: 1, status: 'failed', ...ended, source: { bytes: 1, sha256: sha256('A') } } as const;
+    await writeResults(cwd, [row, { item: 2, status: 'skipped' }], 2);
+    for (const [run, content] of [
+      [3, third],
+      [4, fourth],
+    ] as const) {
+      await writeFile(path.join(cwd, 'in/a.md'), content);
+      // Without something to convert, no run would be made.
+      await addFiles(cwd, { [`in/${run}.md`]: 'new' });
+      await plan(cwd, { onUnknownOutcome: 'fail' });
+      await writeResults(cwd, (await readItems(cwd, run)).map(withoutJob), run);
+    }
+    expect(await itemOf(cwd, 'a.md', 4)).toMatchObject(expected);
+  });
 });
 
 describe('rows that a run is planned without', () => {

@@ -2,8 +2,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client, Connection } from '@temporalio/client';
-import { registerSearchAttributes } from 'temporal-file-conversion/client';
+import type { Connection } from '@temporalio/client';
 import { systemErrorCode } from 'temporal-file-conversion/messages';
 import { commandLineOf, isEnding, TemporalServerError } from './processes';
 import { lengthenRetention } from './retention';
@@ -96,6 +95,9 @@ export async function untilReady(address: string, namespace: string, signal: Abo
   // gRPC waits a second before it retries a refused port; a TCP probe notices the listener at once.
   while (!(await accepts(address))) await sleep(probeDelayMs, undefined, { signal });
   signal.throwIfAborted();
+  // Late: the server starts sooner.
+  const { Client, Connection } = await import('@temporalio/client');
+  const { registerSearchAttributes } = await import('temporal-file-conversion/client');
   // Lazy, because anything may listen there, and a waiting `connect` can't be aborted.
   // No proxy, which gRPC would use even for this machine.
   const connection = Connection.lazy({ address, channelArgs: { 'grpc.enable_http_proxy': 0 } });

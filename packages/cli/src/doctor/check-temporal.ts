@@ -13,7 +13,8 @@ import { readRetentionDays } from '../dev-server/retention';
 import { readEncryptionKeys } from '../keys/secrets';
 import { capitalised, counted } from 'temporal-file-conversion/messages';
 import { retentionCommand } from '../stack/namespace-commands';
-import { openTemporal, type StackInUse } from '../stack/open-temporal';
+import type { StackInUse } from '../stack/connect';
+import { openTemporal } from '../stack/open-temporal';
 import { broken, brokenBy, ok, reasonOf, skipped, type PartFinding } from './checks';
 
 const parts = ['namespace', 'search attributes', 'workers'] as const;

@@ -8,7 +8,7 @@ import { readCallbackKeys } from '../keys/callback-settings';
 import { openDataConverter } from '../keys/secrets';
 import { createTemporalObstacle, openHealth } from '../observability/health';
 import { Closing } from '../process/closing';
-import { connectionOptions } from './open-temporal';
+import { connectionOptions } from './connect';
 
 /**
  * A receiver that signals the jobs of one Temporal. While Temporal can't be reached, it runs and answers 503.

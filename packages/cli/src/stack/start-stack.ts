@@ -16,7 +16,6 @@ import { boundLogs, openLogFile } from '../observability/log-file';
 import { Closing } from '../process/closing';
 import { claimPorts } from './ports';
 import type { ServicePart, ServicePartOptions } from './service-part';
-import { openReceiver } from './receiver-part';
 import { removeStackRecord, writeStackHolder, writeStackRecord } from './stack-record';
 import type { StackHolder, StackRecord } from './stack-record';
 import { startTemporal, type TemporalPart, type TemporalPartOptions } from './temporal-part';
@@ -88,6 +87,7 @@ export async function startStack(context: CommandContext, options: StartStackOpt
     const { isNamed, connection } = temporalTarget(context);
     const target = { connection: { ...(isNamed && connection), address }, namespace, isNamed };
     options.signal?.throwIfAborted();
+    const { openReceiver } = await import('./receiver-part.js');
     const callbacks = hasReceiver
       ? await openReceiver(context, { target, port: ports.callbacks, log: await openPartLog('callbacks') })
       : undefined;
@@ -165,7 +165,7 @@ async function holdState(
   return holder;
 }
 
-/** Loads the other parts, which blocks this thread, while Temporal is found and starts. A command that finds a stack needs none. */
+/** Loads the other parts, which blocks this thread, only once Temporal's process runs. A command that finds a stack needs none. */
 async function startTogether(
   context: CommandContext,
   opened: Closing,
@@ -177,10 +177,11 @@ async function startTogether(
   const isAbsent = () => undefined;
   const temporal = startTemporal(context, { ...ofTemporal, onSpawn: () => onSpawn() });
   opened.add(() => temporal.then((part) => part.stop(), isAbsent));
-  const service = import('./service-part.js').then(({ startService }) => startService(context, ofService));
+  await Promise.race([spawned, temporal]);
+  const { startService } = await import('./service-part.js');
+  const service = startService(context, ofService);
   opened.add(() => service.then((part) => part.close(), isAbsent));
-  const [servicePart] = await Promise.all([service, Promise.race([spawned, temporal])]);
-  const [temporalPart] = await Promise.all([temporal, import('./worker-part.js')]);
+  const [temporalPart, servicePart] = await Promise.all([temporal, service, import('./worker-part.js')]);
   return [temporalPart, servicePart];
 }
 

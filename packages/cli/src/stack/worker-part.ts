@@ -18,7 +18,7 @@ import { configuredApps, embeddedProfile, isEmbedded } from '../service/profiles
 import { configuredServiceUrl, embeddedServiceUrl } from '../service/embedded-service';
 import { configuredStores } from '../stores';
 import { Closing } from '../process/closing';
-import { unreachable } from './open-temporal';
+import { unreachable } from './connect';
 
 const startCheckMs = 20;
 

@@ -10,7 +10,7 @@ import { conversionJobType } from 'temporal-file-conversion/job';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import { readRetentionDays } from '../dev-server/retention';
-import { readEncryptionKeys } from '../keys/secrets';
+import { readEncryptionKeys } from '../keys/encryption';
 import { capitalised, counted } from 'temporal-file-conversion/messages';
 import { retentionCommand } from '../stack/namespace-commands';
 import type { StackInUse } from '../stack/connect';

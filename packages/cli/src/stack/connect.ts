@@ -1,9 +1,10 @@
 import { setMaxListeners } from 'node:events';
 import { Client, Connection, type ConnectionOptions } from '@temporalio/client';
+import { aliveWorkers } from 'temporal-file-conversion/client';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import type { TemporalTarget } from '../config/temporal-connection';
-import { openDataConverter } from '../keys/secrets';
+import { openDataConverter } from '../keys/encryption';
 import { isAlive } from '../process/asked-to-end';
 import { retriesThatEndQuietly } from './quiet-retries';
 import type { StackRecord } from './stack-record';
@@ -80,6 +81,11 @@ export async function connect(
       await connection.close();
     },
   };
+}
+
+/** Whether a worker polls the task queue. */
+export async function hasWorker({ client, taskQueue }: StackInUse): Promise<boolean> {
+  return (await aliveWorkers(client, taskQueue)).length > 0;
 }
 
 /** Connection options of a command, which may close its connection while Temporal is away. */

@@ -10,7 +10,7 @@ import type { Config } from '../config/load-config';
 import { temporalTarget } from '../config/temporal-connection';
 import { embeddedApp } from '../config/schema';
 import { endLeftOverServer, TemporalServerError, tryProcessLock } from '../dev-server';
-import { isEncrypting, openCodecServer } from '../keys/secrets';
+import { isEncrypting } from '../keys/secrets';
 import { openLog } from '../observability/log';
 import { boundLogs, openLogFile } from '../observability/log-file';
 import { Closing } from '../process/closing';
@@ -64,14 +64,20 @@ export async function startStack(context: CommandContext, options: StartStackOpt
     opened.add(() => ports.release());
     let uiUrl: string | undefined = undefined;
     // Before Temporal, whose UI needs the codec server's address.
-    const codec = hasCodec ? await openCodecServer(context, { port: ports.codec, ownUiUrl: () => uiUrl }) : undefined;
+    const codec = hasCodec
+      ? await (
+          await import('../keys/encryption.js')
+        ).openCodecServer(context, {
+          port: ports.codec,
+          ownUiUrl: () => uiUrl,
+        })
+      : undefined;
     opened.add(() => codec?.close());
     const openPartLog = (process: 'service' | 'callbacks' | 'worker') => {
       const stream = openLogFile(path.join(logs, `${process}.log`));
       opened.add(() => stream.close());
       return openLog(context, { process, stream });
     };
-    const serviceLog = await openPartLog('service');
     const ofTemporal = {
       dbFilename: databaseOf(stateDir),
       logFile: path.join(logs, 'temporal.log'),
@@ -80,16 +86,21 @@ export async function startStack(context: CommandContext, options: StartStackOpt
       uiCodecEndpoint: codec?.url,
       signal: options.signal,
     };
-    const ofService = { port: ports.service, log: serviceLog, expects: options.expects };
+    const ofService = async () => ({
+      port: ports.service,
+      log: await openPartLog('service'),
+      expects: options.expects,
+    });
     const [temporal, service] = await startTogether(context, opened, { ofTemporal, ofService });
     uiUrl = temporal.uiUrl;
     const { address, namespace } = temporal;
     const { isNamed, connection } = temporalTarget(context);
     const target = { connection: { ...(isNamed && connection), address }, namespace, isNamed };
     options.signal?.throwIfAborted();
-    const { openReceiver } = await import('./receiver-part.js');
     const callbacks = hasReceiver
-      ? await openReceiver(context, { target, port: ports.callbacks, log: await openPartLog('callbacks') })
+      ? await (
+          await import('./receiver-part.js')
+        ).openReceiver(context, { target, port: ports.callbacks, log: await openPartLog('callbacks') })
       : undefined;
     opened.add(() => callbacks?.close());
     const worker = await startWorkerOf(withParts(context, callbacks?.url), {
@@ -169,7 +180,7 @@ async function holdState(
 async function startTogether(
   context: CommandContext,
   opened: Closing,
-  { ofTemporal, ofService }: { ofTemporal: TemporalPartOptions; ofService: ServicePartOptions },
+  { ofTemporal, ofService }: { ofTemporal: TemporalPartOptions; ofService: () => Promise<ServicePartOptions> },
 ): Promise<[TemporalPart, ServicePart]> {
   let onSpawn = (): void => undefined;
   const spawned = new Promise<void>((resolve) => (onSpawn = resolve));
@@ -179,10 +190,10 @@ async function startTogether(
   opened.add(() => temporal.then((part) => part.stop(), isAbsent));
   await Promise.race([spawned, temporal]);
   const { startService } = await import('./service-part.js');
-  const service = startService(context, ofService);
-  opened.add(() => service.then((part) => part.close(), isAbsent));
-  const [temporalPart, servicePart] = await Promise.all([temporal, service, import('./worker-part.js')]);
-  return [temporalPart, servicePart];
+  const service = await startService(context, await ofService());
+  opened.add(() => service.close());
+  const [temporalPart] = await Promise.all([temporal, import('./worker-part.js')]);
+  return [temporalPart, service];
 }
 
 /** A full disk has many symptoms in SQLite, which is behind the lock and Temporal's database. */

@@ -54,12 +54,11 @@ async function findRunning(context: CommandContext, target: TemporalTarget): Pro
   const isThere = record !== undefined && isOfStack(record, target.connection.address);
   // No check for workers: the stack's may not be listed yet, or be too busy to be listed.
   if (isThere && record.taskQueue === taskQueue) return connectTo(context, record, target);
-  const { connect } = await import('./connect.js');
-  const { aliveWorkers } = await import('temporal-file-conversion/client');
+  const { connect, hasWorker } = await import('./connect.js');
   const inUse = await connect(context, target, { taskQueue });
   let isServed = false;
   try {
-    isServed = (await aliveWorkers(inUse.client, taskQueue)).length > 0;
+    isServed = await hasWorker(inUse);
   } finally {
     if (!isServed) await inUse.close();
   }

@@ -10,7 +10,7 @@ import { CommandError } from '../command-error';
 import { embeddedApp } from '../config/schema';
 import { temporalCommand, type TemporalTarget } from '../config/temporal-connection';
 import { callbackSettings } from '../keys/callback-settings';
-import { openDataConverter } from '../keys/secrets';
+import { openDataConverter } from '../keys/encryption';
 import { notifySettings } from '../keys/secrets';
 import { createTemporalObstacle, openHealth } from '../observability/health';
 import { installWorkerRuntime, watchJobs } from '../observability/worker-runtime';

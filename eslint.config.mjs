@@ -61,7 +61,7 @@ const loadedLate = [
   '^(prom-client|standardwebhooks|undici|libsql|sharp|@hyzyla/pdfium)$',
   '^@temporalio/worker$',
   '^temporal-file-conversion/s3$',
-  '^\\./(client|nexus/handlers|plan-batch|write-report)$',
+  '^\\./(client|nexus/handlers|plan-batch|until-usable|write-report)$',
 ];
 
 /** What each package may import of the others: nothing that is not named here, and nothing by a path. */

@@ -23,6 +23,7 @@ export type {
   SourceMoves,
 } from './batch/model/types';
 export type { CostEstimate, PlannedRows, UnmovedSources, BatchState, ConversionBatchResult } from './batch/model/state';
+export { searchAttributeTypes } from './job/search-attribute-types';
 export { conversionJobType, defaultDeploymentName, defaultTaskQueue, noticeTypes } from './job/names';
 export { endOfBatch, isNoticeSecret, isNoticeUrl, noticeSecretProblem, noticeUrlProblem } from './batch/model/notices';
 export type { NoticeData } from './batch/model/notices';

@@ -85,5 +85,5 @@ export type { RegisteredSearchAttributes } from './operations/search-attributes'
 export { aliveWorkers, readTaskQueue } from './operations/task-queue-workers';
 export { hasJobs, signalAppReady } from './operations/signal-app';
 export type { Signalled } from './operations/signal-app';
-export { possiblyChargedTwiceCode, searchAttributeTypes } from '../job/search-attributes';
+export { possiblyChargedTwiceCode } from '../job/search-attributes';
 export { isWebAddress, workflowLink, workflowPath } from '../job/temporal-ui';

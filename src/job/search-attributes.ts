@@ -1,20 +1,21 @@
 import { defineSearchAttributeKey, type SearchAttributePair, type TypedSearchAttributes } from '@temporalio/common';
+import type { SearchAttributeName } from './search-attribute-types';
 import { sourceName, type ConversionJobInput } from './types';
+
+const keyword = (name: SearchAttributeName) => defineSearchAttributeKey(name, 'KEYWORD');
 
 /** Search attributes of jobs, registered by `fileconv namespace init`. Unencrypted: they hold nothing confidential. */
 export const searchAttributes = {
-  status: defineSearchAttributeKey('ConversionStatus', 'KEYWORD'),
-  app: defineSearchAttributeKey('ConversionApp', 'KEYWORD'),
-  inputFormat: defineSearchAttributeKey('ConversionInputFormat', 'KEYWORD'),
-  outputFormat: defineSearchAttributeKey('ConversionOutputFormat', 'KEYWORD'),
-  taskId: defineSearchAttributeKey('ConversionTaskId', 'KEYWORD'),
-  batchId: defineSearchAttributeKey('ConversionBatchId', 'KEYWORD'),
-  errorCode: defineSearchAttributeKey('ConversionErrorCode', 'KEYWORD'),
-  vcredits: defineSearchAttributeKey('ConversionVCredits', 'INT'),
-  tags: defineSearchAttributeKey('ConversionTags', 'KEYWORD_LIST'),
+  status: keyword('ConversionStatus'),
+  app: keyword('ConversionApp'),
+  inputFormat: keyword('ConversionInputFormat'),
+  outputFormat: keyword('ConversionOutputFormat'),
+  taskId: keyword('ConversionTaskId'),
+  batchId: keyword('ConversionBatchId'),
+  errorCode: keyword('ConversionErrorCode'),
+  vcredits: defineSearchAttributeKey('ConversionVCredits' satisfies SearchAttributeName, 'INT'),
+  tags: defineSearchAttributeKey('ConversionTags' satisfies SearchAttributeName, 'KEYWORD_LIST'),
 };
-
-export const searchAttributeNames: readonly string[] = Object.values(searchAttributes).map(({ name }) => name);
 
 /** Quotes text for a visibility query, where a backslash escapes. */
 export function quoted(text: string): string {
@@ -23,13 +24,6 @@ export function quoted(text: string): string {
 
 /** Values of a job's `ConversionStatus`. */
 export type ListedStatus = 'running' | 'parked' | 'completed' | 'failed' | 'cancelled';
-
-const typeNames = { KEYWORD: 'Keyword', INT: 'Int', KEYWORD_LIST: 'KeywordList' } as const;
-
-/** Types by attribute name, as the Temporal CLI expects them. */
-export const searchAttributeTypes: Readonly<Record<string, 'Keyword' | 'Int' | 'KeywordList'>> = Object.fromEntries(
-  Object.values(searchAttributes).map(({ name, type }) => [name, typeNames[type]] as const),
-);
 
 /**
  * Prefix of `ConversionErrorCode` for every job that may have been charged twice: alone when the job succeeded,

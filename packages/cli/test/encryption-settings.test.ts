@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import os from 'node:os';
 import { loadConfig } from '../src/config/load-config';
-import { readEncryptionKeys } from '../src/keys/secrets';
+import { readEncryptionKeys } from '../src/keys/encryption';
 import { hostOf } from './fileconv';
 import { SecretMask } from '../src/output/secret-mask';
 import { createOutput } from '../src/output/output';

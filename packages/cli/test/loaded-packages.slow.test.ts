@@ -33,6 +33,16 @@ describe('the packages a command loads', () => {
     expect(packages.filter((each) => [...serverSide, 'csv-parse', 'picomatch'].includes(each))).toEqual([]);
   });
 
+  it('exclude the slow ones for a stack until its Temporal has been started', async () => {
+    const packages = packagesOf(
+      await filesOf("require('./commands/convert.js'); require('./convert/convert-one.js');"),
+    );
+
+    expect(packages).toContain('zod');
+    const slow = [...serverSide, '@temporalio/client', '@temporalio/proto', '@grpc/grpc-js'];
+    expect(packages.filter((each) => slow.includes(each))).toEqual([]);
+  });
+
   it('exclude Temporal’s client for the codec server', async () => {
     const packages = packagesOf(await filesOf("require('./program.js'); require('./keys/codec-server.js');"));
 

@@ -4,7 +4,7 @@ import { testClient, testTemporalAddress } from '../../../test/support/temporal'
 import { startTemporalProxy } from '../../../test/support/temporal-proxy';
 import { registrationCommands } from '../src/stack/namespace-commands';
 import { fileconv, linesOf, newFolder, parseJson } from './fileconv';
-import { searchAttributeTypes } from '../../../src/job/search-attributes';
+import { searchAttributeTypes } from '../../../src/job/search-attribute-types';
 
 /** Indexed by the number in Temporal's API. */
 const typeNames = ['', 'Text', 'Keyword', 'Int', 'Double', 'Bool', 'Datetime', 'KeywordList'];

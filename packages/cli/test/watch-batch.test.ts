@@ -8,7 +8,7 @@ import { testTemporalAddress } from '../../../test/support/temporal';
 import { watchBatch } from '../src/batch/watch';
 import type { CommandContext } from '../src/command-context';
 import { loadConfig } from '../src/config/load-config';
-import type { StackInUse } from '../src/stack/open-temporal';
+import type { StackInUse } from '../src/stack/connect';
 import { removeStackRecord, writeStackRecord } from '../src/stack/stack-record';
 
 const output = { isLive: false, live: () => undefined, say: () => undefined } as unknown as CommandContext['output'];

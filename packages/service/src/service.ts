@@ -5,12 +5,11 @@ import type { Log } from 'temporal-file-conversion/messages';
 import { makeFolder } from 'temporal-file-conversion/storage';
 import type { ServiceApp } from './accounts/account';
 import { Accounts } from './accounts/accounts';
-import { type CallbackOptions, CallbackQueue, checkCallbackOptions } from './callbacks/callback-queue';
+import { type CallbackOptions, checkCallbackOptions } from './callbacks/options';
 import { ConversionPool } from './engines/process/conversion-pool';
 import { FormatCatalog, wordFor } from './engines/formats';
 import { Faults, type FaultsOptions } from './faults/faults';
 import { ServiceFiles, refuseForeignFolder } from './files/file-store';
-import { createServer } from './http/server';
 import { documentVersion } from './shared/api-version';
 import { lockDataDir, openDatabase } from './shared/database';
 import { checkLimits, serviceLimits, type ServiceLimits } from './shared/limits';
@@ -121,6 +120,9 @@ export async function startConversionService(options: ConversionServiceOptions):
     });
     const word = options.expects && wordFor(catalog, options.expects);
     if (word) pool.warm(word);
+    // Late: both take longer to load than the rest of the service, and meanwhile the engine loads.
+    const { createServer } = await import('./http/server.js');
+    const { CallbackQueue } = await import('./callbacks/callback-queue.js');
     const queue = new ConversionQueue({ store, files, pool, catalog, accounts, limits, metrics, log });
     const callbacks = new CallbackQueue({ store, settings: callbackSettings, accounts, faults, metrics, log });
     accounts.use((all) => store.ledger.seed(all));

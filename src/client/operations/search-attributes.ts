@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
-import { searchAttributeNames, searchAttributeTypes } from '../../job/search-attributes';
+import { searchAttributeNames, searchAttributeTypes } from '../../job/search-attribute-types';
 import { hasStatus, operatorOf, refusalOf } from '../../history/grpc';
 
 export interface RegisteredSearchAttributes {

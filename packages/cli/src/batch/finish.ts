@@ -3,7 +3,7 @@ import { type ConversionBatchResult, defined } from 'temporal-file-conversion/jo
 import { printable } from 'temporal-file-conversion/messages';
 import type { CommandContext } from '../command-context';
 import { CommandError, exitCodes, type ExitCode } from '../command-error';
-import type { StackInUse } from '../stack/open-temporal';
+import type { StackInUse } from '../stack/connect';
 import { filesOf } from '../stores';
 
 interface EndedBatch {

@@ -8,7 +8,7 @@ import { CommandError } from '../command-error';
 import type { Output } from '../output/output';
 import { aborted } from '../process/asked-to-end';
 import { readFollowing } from '../stack/follow-stack';
-import type { StackInUse } from '../stack/open-temporal';
+import type { StackInUse } from '../stack/connect';
 import { createStallReader, StallNews } from '../waiting/stall';
 
 const askEveryMs = 1_000;

@@ -1,5 +1,5 @@
 import type { CommandContext } from '../command-context';
-import { openCodecServer } from '../keys/secrets';
+import { openCodecServer } from '../keys/encryption';
 import { aborted, untilAskedToEnd } from '../process/asked-to-end';
 
 export async function codecServer(context: CommandContext): Promise<void> {

@@ -34,7 +34,7 @@ export async function convert(
   const planned = { input, to, destination: destinationOf(input, { cwd, out, extension }) };
   await checkResult(planned, { cwd, onExisting, writtenByUs: !temporalTarget(context).isNamed });
   // Lazy: loading Temporal's client takes longer than all checks.
-  const { convertOne } = await import('../convert/run-job.js');
+  const { convertOne } = await import('../convert/convert-one.js');
   return (await convertOne(context, planned, { ...flags, app, onExisting, signal })).exitCode;
 }
 

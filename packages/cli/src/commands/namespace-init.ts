@@ -3,14 +3,15 @@ import {
   type RegisteredSearchAttributes,
   registerSearchAttributes,
   SearchAttributeRegistrationError,
-  searchAttributeTypes,
 } from 'temporal-file-conversion/client';
+import { searchAttributeTypes } from 'temporal-file-conversion/job';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import { lengthenRetention, retentionDays } from '../dev-server/retention';
 import { formatTable } from '../output/text';
 import { registrationCommands, retentionCommand } from '../stack/namespace-commands';
-import { withTemporal, type StackInUse } from '../stack/open-temporal';
+import type { StackInUse } from '../stack/connect';
+import { withTemporal } from '../stack/open-temporal';
 
 export function namespaceInit(context: CommandContext): Promise<void> {
   const { output } = context;

@@ -5,7 +5,8 @@ import { WorkflowNotFoundError } from '@temporalio/common';
 import { FileConversionClient, isBatchRunning, isWebAddress, workflowLink } from 'temporal-file-conversion/client';
 import type { CommandContext } from '../command-context';
 import { CommandError, explaining } from '../command-error';
-import { withTemporal, type StackInUse } from '../stack/open-temporal';
+import type { StackInUse } from '../stack/connect';
+import { withTemporal } from '../stack/open-temporal';
 import { createStallReader } from '../waiting/stall';
 import { earlierPage, runningPage } from './batch/look';
 

@@ -6,7 +6,7 @@ import type { Output } from '../output/output';
 import { columnsOf, fitMiddle } from '../output/text';
 import { aborted } from '../process/asked-to-end';
 import { readFollowing } from '../stack/follow-stack';
-import type { StackInUse } from '../stack/open-temporal';
+import type { StackInUse } from '../stack/connect';
 import { createStallReader, StallNews } from '../waiting/stall';
 
 interface AwaitedJob {

@@ -24,7 +24,8 @@ import { untilAskedToEnd } from '../process/asked-to-end';
 import { filesOf } from '../stores';
 import { checkInput, checkResult, piped, toLocation, type TypedInput } from './plan';
 import { PipeFolder, spool } from './pipe-folder';
-import { convertOne, type ConvertFlags, type FileOutcome } from './run-job';
+import { convertOne } from './convert-one';
+import type { ConvertFlags, FileOutcome } from './run-job';
 
 /**
  * `fileconv convert` from standard input, to standard output, or both: an ordinary job, whose files stay in their own folder until it

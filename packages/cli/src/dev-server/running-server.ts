@@ -2,11 +2,9 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client, Connection } from '@temporalio/client';
-import { registerSearchAttributes } from 'temporal-file-conversion/client';
 import { systemErrorCode } from 'temporal-file-conversion/messages';
+import type * as UntilUsable from './until-usable';
 import { commandLineOf, isEnding, TemporalServerError } from './processes';
-import { lengthenRetention } from './retention';
 
 export interface RunningTemporalServer {
   readonly address: string;
@@ -89,40 +87,15 @@ function pidFile(dbFilename: string): string {
 const probeDelayMs = 20;
 /** A killed process may wait for its disk. */
 const endTimeoutMs = 30_000;
-const callTimeoutMs = 5_000;
 
 /** Resolves once the server answers gRPC and has the namespace, with our search attributes and retention (its default is a day). */
 export async function untilReady(address: string, namespace: string, signal: AbortSignal): Promise<void> {
   // gRPC waits a second before it retries a refused port; a TCP probe notices the listener at once.
   while (!(await accepts(address))) await sleep(probeDelayMs, undefined, { signal });
   signal.throwIfAborted();
-  // Lazy, because anything may listen there, and a waiting `connect` can't be aborted.
-  // No proxy, which gRPC would use even for this machine.
-  const connection = Connection.lazy({ address, channelArgs: { 'grpc.enable_http_proxy': 0 } });
-  try {
-    await connection.withAbortSignal(signal, async () => {
-      while (!(await knowsNamespace(connection, namespace))) await sleep(probeDelayMs, undefined, { signal });
-      await registerSearchAttributes(new Client({ connection, namespace }));
-      const { workflowService } = connection;
-      await connection.withDeadline(Date.now() + callTimeoutMs, () =>
-        lengthenRetention({ workflowService, namespace }),
-      );
-    });
-  } finally {
-    await connection.close();
-  }
-}
-
-async function knowsNamespace(connection: Connection, namespace: string): Promise<boolean> {
-  try {
-    await connection.withDeadline(Date.now() + callTimeoutMs, () =>
-      connection.workflowService.describeNamespace({ namespace }),
-    );
-    return true;
-  } catch {
-    // The port opens a moment before the services behind it. The caller's deadline bounds the retries.
-    return false;
-  }
+  // Late: until now the processor had better work than to load Temporal's client.
+  const { untilUsable } = require('./until-usable') as typeof UntilUsable;
+  await untilUsable(address, namespace, signal);
 }
 
 async function accepts(address: string): Promise<boolean> {

@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { types } from 'node:util';
-import { searchAttributeTypes } from 'temporal-file-conversion/client';
+import { searchAttributeTypes } from 'temporal-file-conversion/job';
 import { shellWord } from 'temporal-file-conversion/messages';
 import { makeFolder } from 'temporal-file-conversion/storage';
 import { TemporalServerError, type Variables } from './processes';

@@ -10,10 +10,11 @@ import { conversionJobType } from 'temporal-file-conversion/job';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
 import { readRetentionDays } from '../dev-server/retention';
-import { readEncryptionKeys } from '../keys/secrets';
+import { readEncryptionKeys } from '../keys/encryption';
 import { capitalised, counted } from 'temporal-file-conversion/messages';
 import { retentionCommand } from '../stack/namespace-commands';
-import { openTemporal, type StackInUse } from '../stack/open-temporal';
+import type { StackInUse } from '../stack/connect';
+import { openTemporal } from '../stack/open-temporal';
 import { broken, brokenBy, ok, reasonOf, skipped, type PartFinding } from './checks';
 
 const parts = ['namespace', 'search attributes', 'workers'] as const;

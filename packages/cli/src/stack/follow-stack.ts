@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CommandContext } from '../command-context';
 import { CommandError, isAway } from '../command-error';
-import type { StackInUse } from './open-temporal';
+import type { StackInUse } from './connect';
 import { readLiveStack } from './stack-record';
 
 const askEveryMs = 1_000;

@@ -1,6 +1,6 @@
-import { searchAttributeTypes } from 'temporal-file-conversion/client';
+import { searchAttributeTypes } from 'temporal-file-conversion/job';
 import { retentionDays } from '../dev-server/retention';
-import { isTemporalCloud } from './open-temporal';
+import { isTemporalCloud } from './connect';
 
 /** Commands that register search attributes, for a person with more rights. Temporal Cloud has its own tool for this. */
 export function registrationCommands(

@@ -5,10 +5,10 @@ import type { CommandContext } from '../command-context';
 import { explainListen } from '../command-error';
 import type { TemporalTarget } from '../config/temporal-connection';
 import { readCallbackKeys } from '../keys/callback-settings';
-import { openDataConverter } from '../keys/secrets';
+import { openDataConverter } from '../keys/encryption';
 import { createTemporalObstacle, openHealth } from '../observability/health';
 import { Closing } from '../process/closing';
-import { connectionOptions } from './open-temporal';
+import { connectionOptions } from './connect';
 
 /**
  * A receiver that signals the jobs of one Temporal. While Temporal can't be reached, it runs and answers 503.

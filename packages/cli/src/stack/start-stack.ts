@@ -10,13 +10,12 @@ import type { Config } from '../config/load-config';
 import { temporalTarget } from '../config/temporal-connection';
 import { embeddedApp } from '../config/schema';
 import { endLeftOverServer, TemporalServerError, tryProcessLock } from '../dev-server';
-import { isEncrypting, openCodecServer } from '../keys/secrets';
+import { isEncrypting } from '../keys/secrets';
 import { openLog } from '../observability/log';
 import { boundLogs, openLogFile } from '../observability/log-file';
 import { Closing } from '../process/closing';
 import { claimPorts } from './ports';
 import type { ServicePart, ServicePartOptions } from './service-part';
-import { openReceiver } from './receiver-part';
 import { removeStackRecord, writeStackHolder, writeStackRecord } from './stack-record';
 import type { StackHolder, StackRecord } from './stack-record';
 import { startTemporal, type TemporalPart, type TemporalPartOptions } from './temporal-part';
@@ -65,14 +64,20 @@ export async function startStack(context: CommandContext, options: StartStackOpt
     opened.add(() => ports.release());
     let uiUrl: string | undefined = undefined;
     // Before Temporal, whose UI needs the codec server's address.
-    const codec = hasCodec ? await openCodecServer(context, { port: ports.codec, ownUiUrl: () => uiUrl }) : undefined;
+    const codec = hasCodec
+      ? await (
+          await import('../keys/encryption.js')
+        ).openCodecServer(context, {
+          port: ports.codec,
+          ownUiUrl: () => uiUrl,
+        })
+      : undefined;
     opened.add(() => codec?.close());
     const openPartLog = (process: 'service' | 'callbacks' | 'worker') => {
       const stream = openLogFile(path.join(logs, `${process}.log`));
       opened.add(() => stream.close());
       return openLog(context, { process, stream });
     };
-    const serviceLog = await openPartLog('service');
     const ofTemporal = {
       dbFilename: databaseOf(stateDir),
       logFile: path.join(logs, 'temporal.log'),
@@ -81,7 +86,11 @@ export async function startStack(context: CommandContext, options: StartStackOpt
       uiCodecEndpoint: codec?.url,
       signal: options.signal,
     };
-    const ofService = { port: ports.service, log: serviceLog, expects: options.expects };
+    const ofService = async () => ({
+      port: ports.service,
+      log: await openPartLog('service'),
+      expects: options.expects,
+    });
     const [temporal, service] = await startTogether(context, opened, { ofTemporal, ofService });
     uiUrl = temporal.uiUrl;
     const { address, namespace } = temporal;
@@ -89,7 +98,9 @@ export async function startStack(context: CommandContext, options: StartStackOpt
     const target = { connection: { ...(isNamed && connection), address }, namespace, isNamed };
     options.signal?.throwIfAborted();
     const callbacks = hasReceiver
-      ? await openReceiver(context, { target, port: ports.callbacks, log: await openPartLog('callbacks') })
+      ? await (
+          await import('./receiver-part.js')
+        ).openReceiver(context, { target, port: ports.callbacks, log: await openPartLog('callbacks') })
       : undefined;
     opened.add(() => callbacks?.close());
     const worker = await startWorkerOf(withParts(context, callbacks?.url), {
@@ -165,11 +176,11 @@ async function holdState(
   return holder;
 }
 
-/** Loads the other parts, which blocks this thread, while Temporal is found and starts. A command that finds a stack needs none. */
+/** Loads the other parts, which blocks this thread, only once Temporal's process runs. A command that finds a stack needs none. */
 async function startTogether(
   context: CommandContext,
   opened: Closing,
-  { ofTemporal, ofService }: { ofTemporal: TemporalPartOptions; ofService: ServicePartOptions },
+  { ofTemporal, ofService }: { ofTemporal: TemporalPartOptions; ofService: () => Promise<ServicePartOptions> },
 ): Promise<[TemporalPart, ServicePart]> {
   let onSpawn = (): void => undefined;
   const spawned = new Promise<void>((resolve) => (onSpawn = resolve));
@@ -177,11 +188,12 @@ async function startTogether(
   const isAbsent = () => undefined;
   const temporal = startTemporal(context, { ...ofTemporal, onSpawn: () => onSpawn() });
   opened.add(() => temporal.then((part) => part.stop(), isAbsent));
-  const service = import('./service-part.js').then(({ startService }) => startService(context, ofService));
-  opened.add(() => service.then((part) => part.close(), isAbsent));
-  const [servicePart] = await Promise.all([service, Promise.race([spawned, temporal])]);
+  await Promise.race([spawned, temporal]);
+  const { startService } = await import('./service-part.js');
+  const service = await startService(context, await ofService());
+  opened.add(() => service.close());
   const [temporalPart] = await Promise.all([temporal, import('./worker-part.js')]);
-  return [temporalPart, servicePart];
+  return [temporalPart, service];
 }
 
 /** A full disk has many symptoms in SQLite, which is behind the lock and Temporal's database. */

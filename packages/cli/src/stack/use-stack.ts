@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { aliveWorkers } from 'temporal-file-conversion/client';
 import type { CommandContext } from '../command-context';
 import { CommandError, interrupted } from '../command-error';
 import { temporalTarget, type TemporalTarget } from '../config/temporal-connection';
 import { isEncrypting } from '../keys/secrets';
-import { connect, type StackInUse } from './open-temporal';
+import type { StackInUse } from './connect';
 import type { ServicePartOptions } from './service-part';
 import { isOfStack, readLiveStack, type StackRecord } from './stack-record';
 import { startStack, type Stack } from './start-stack';
@@ -55,10 +54,11 @@ async function findRunning(context: CommandContext, target: TemporalTarget): Pro
   const isThere = record !== undefined && isOfStack(record, target.connection.address);
   // No check for workers: the stack's may not be listed yet, or be too busy to be listed.
   if (isThere && record.taskQueue === taskQueue) return connectTo(context, record, target);
+  const { connect, hasWorker } = await import('./connect.js');
   const inUse = await connect(context, target, { taskQueue });
   let isServed = false;
   try {
-    isServed = (await aliveWorkers(inUse.client, taskQueue)).length > 0;
+    isServed = await hasWorker(inUse);
   } finally {
     if (!isServed) await inUse.close();
   }
@@ -90,6 +90,7 @@ async function connectTo(
 ): Promise<StackInUse> {
   const { temporal, taskQueue } = record;
   requireSameEncryption(context, record);
+  const { connect } = await import('./connect.js');
   // Credentials go only to the Temporal that they were given for.
   const own = { ...(isNamed && connection), address: temporal.address };
   return connect(context, { connection: own, namespace: temporal.namespace, isNamed }, { taskQueue, stack: record });

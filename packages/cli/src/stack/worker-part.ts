@@ -10,7 +10,7 @@ import { CommandError } from '../command-error';
 import { embeddedApp } from '../config/schema';
 import { temporalCommand, type TemporalTarget } from '../config/temporal-connection';
 import { callbackSettings } from '../keys/callback-settings';
-import { openDataConverter } from '../keys/secrets';
+import { openDataConverter } from '../keys/encryption';
 import { notifySettings } from '../keys/secrets';
 import { createTemporalObstacle, openHealth } from '../observability/health';
 import { installWorkerRuntime, watchJobs } from '../observability/worker-runtime';
@@ -18,7 +18,7 @@ import { configuredApps, embeddedProfile, isEmbedded } from '../service/profiles
 import { configuredServiceUrl, embeddedServiceUrl } from '../service/embedded-service';
 import { configuredStores } from '../stores';
 import { Closing } from '../process/closing';
-import { unreachable } from './open-temporal';
+import { unreachable } from './connect';
 
 const startCheckMs = 20;
 

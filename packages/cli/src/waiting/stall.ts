@@ -9,7 +9,7 @@ import { type BatchState, defined } from 'temporal-file-conversion/job';
 import type { CommandContext } from '../command-context';
 import type { Output } from '../output/output';
 import { bothTimes } from '../output/text';
-import type { StackInUse } from '../stack/open-temporal';
+import type { StackInUse } from '../stack/connect';
 import { readStackHolder, type StackHolder } from '../stack/stack-record';
 
 /** What a job or batch waits for, and which command helps. Times are milliseconds since the epoch. */

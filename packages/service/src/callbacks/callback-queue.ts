@@ -1,4 +1,3 @@
-import { lookup } from 'node:dns/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseRetryAfter } from 'temporal-file-conversion/contract';
 import type { Log } from 'temporal-file-conversion/messages';
@@ -6,32 +5,19 @@ import type { Account } from '../accounts/account';
 import type { Accounts } from '../accounts/accounts';
 import type { Faults } from '../faults/faults';
 import { inspectError, messageOf } from '../shared/caught';
-import { callbackLimits, type CallbackLimits, checkLimits } from '../shared/limits';
+import type { CallbackLimits } from '../shared/limits';
 import type { ServiceMetrics } from '../shared/service-metrics';
 import { responseJson } from '../tasks/answer';
 import { includeOf } from '../tasks/request-data';
 import type { PendingCallback, TaskStore } from '../tasks/task-store';
+import type { CallbackOptions } from './options';
 import {
   type CallbackAnswer,
   callbackProblem,
   type CallbackRequest,
   RefusedAddressError,
-  type ResolveHost,
   sendCallback,
 } from './send-callback';
-
-/** How the service delivers callbacks. */
-export interface CallbackOptions extends Partial<CallbackLimits> {
-  /** Default: the system's resolver. Called once per attempt; the connection uses its answer. */
-  resolveHost?: ResolveHost;
-}
-
-export function checkCallbackOptions({ resolveHost, ...limits }: CallbackOptions = {}): Required<CallbackOptions> {
-  return {
-    ...checkLimits(callbackLimits, limits, 'callbacks.'),
-    resolveHost: resolveHost ?? ((hostname) => lookup(hostname, { all: true })),
-  };
-}
 
 interface QueueOptions {
   store: TaskStore;

@@ -24,7 +24,8 @@ import { explainBatchFailure } from '../../batch/watch';
 import type { CommandContext } from '../../command-context';
 import { CommandError } from '../../command-error';
 import { formatTable, timeCells, timeHeads } from '../../output/text';
-import { withTemporal, type StackInUse } from '../../stack/open-temporal';
+import type { StackInUse } from '../../stack/connect';
+import { withTemporal } from '../../stack/open-temporal';
 import { createStallReader, type Stall, stallJson, stallText } from '../../waiting/stall';
 import { failedSweep, retryingSweep } from '../schedule/control';
 

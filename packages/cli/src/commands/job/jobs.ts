@@ -25,7 +25,8 @@ import { CommandError, type ExitCode, exitCodes, explaining } from '../../comman
 import { awaitJob } from '../../convert/await-job';
 import { bothTimes, fitMiddle, formatTable, timeCells, timeHeads } from '../../output/text';
 import { untilAskedToEnd } from '../../process/asked-to-end';
-import { openTemporal, type StackInUse, withTemporal } from '../../stack/open-temporal';
+import type { StackInUse } from '../../stack/connect';
+import { openTemporal, withTemporal } from '../../stack/open-temporal';
 import { adviceOnWorker, untilText } from '../../waiting/stall';
 
 export async function jobList(context: CommandContext, flags: JobFilter & { limit: number }): Promise<void> {

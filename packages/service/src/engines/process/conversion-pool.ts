@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { constants, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { copyFile, lstat, mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { constants, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFile, lstat, mkdir, rename, rm } from 'node:fs/promises';
 import { constants as system, homedir } from 'node:os';
 import path from 'node:path';
 import { Readable } from 'node:stream';
@@ -68,8 +68,9 @@ export class ConversionPool {
     const inputPath = path.join(this.#options.folder, 'word.md');
     const outputPath = `${inputPath}.out`;
     const files = { inputPath, outputPath, timeoutMs: warmingMs };
-    this.#warmed = writeFile(inputPath, 'word\n')
-      .then(() => this.#convert({ ...word, ...files }))
+    // At once: what the caller loads next blocks this thread, and the process could start meanwhile.
+    writeFileSync(inputPath, 'word\n');
+    this.#warmed = this.#convert({ ...word, ...files })
       .finally(() => Promise.all([inputPath, outputPath].map((file) => rm(file, { force: true }))))
       .catch(() => undefined);
   }

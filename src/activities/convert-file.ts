@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
 import { CancelledFailure } from '@temporalio/common';
 import { endpoints } from '../contract/endpoints';
@@ -6,30 +5,19 @@ import { ConversionApiError } from '../http/errors';
 import {
   readAccepted,
   readFence,
-  type AcceptedSubmit,
-  type AwaitingHeartbeat,
   type ConvertFileInput,
   type ConvertFileResult,
   type SendingFence,
   type TaskReport,
 } from '../job/activities';
-import type { CallbackSubmission } from '../job/types';
 import { runAttempt, wakeParked, type ActivityAttempt, type ActivityDependencies } from './activity-attempt';
+import { createAwaitQuick, longAgeMs } from './await-quick';
 import { reportTask } from './check-task';
 import { withAdvice } from './failure';
 import { planDestination } from './job-destination';
-import { firstCheckDelayMs, kindOf } from './pauses';
+import { kindOf } from './pauses';
 import type { Probe } from './refusal-watch';
 import { SentOutcomes } from './sent-outcomes';
-
-/** An attempt of this age sends a heartbeat at once: part of the heartbeat timeout has already passed. */
-const longAgeMs = 2_000;
-
-/** Conversions that usually take no longer are awaited here. */
-const quickMs = 1_200;
-/** Limits for the poll: for its turn at the rate limit, and for turn and answer together. */
-const quickTurnMs = 1_500;
-const quickAnswerMs = 3_000;
 
 /**
  * Submits the conversion (`convert/file`). **Not idempotent**: it costs vCredits, and there is no idempotency key.
@@ -42,64 +30,10 @@ const quickAnswerMs = 3_000;
  *                          sending --accepted, and quick---> awaiting, with the task
  */
 export function createConvertFile(dependencies: ActivityDependencies) {
-  const { api, files, checks, refusals, times, callbackUrl, callbackComes } = dependencies;
+  const { api, files, checks, refusals, callbackUrl } = dependencies;
   const outcomes = new SentOutcomes();
 
-  /**
-   * Awaits the end of a conversion that is known to be quick, which saves the job a step and costs no request. Any failure is left to
-   * the check step: with the record, the task is known even if this worker is lost. A callback received here does not signal the job,
-   * so the check step must not wait for one.
-   */
-  async function awaitQuick(
-    accepted: AcceptedSubmit,
-    input: ConvertFileInput,
-    { heartbeat, turn, signal, ageMs, failure }: ActivityAttempt,
-    submission: CallbackSubmission | undefined,
-  ): Promise<AcceptedSubmit> {
-    const { awaitsMs, parked } = input;
-    const kind = kindOf(input);
-    const learnedMs = times.firstCheckMs(kind) ?? Infinity;
-    if (awaitsMs === undefined || parked || learnedMs > quickMs || ageMs() > longAgeMs) return accepted;
-    const { taskId } = accepted.report;
-    const submittedMs = ageMs();
-    const sinceSubmitMs = () => Math.ceil(ageMs() - submittedMs);
-    const known = { ...accepted };
-    const beforeSend = () => {
-      known.requests += 1;
-      return Promise.resolve();
-    };
-    try {
-      // A beat must not overtake the record, so the regular beat is off meanwhile.
-      heartbeat.stop();
-      await heartbeat.record({ phase: 'awaiting', accepted: { ...accepted, notYetMs: 0 } } satisfies AwaitingHeartbeat);
-      heartbeat.start();
-      const maxMs = Math.min(quickMs, awaitsMs);
-      const pauseMs = firstCheckDelayMs({ configuredMs: undefined, learnedMs, maxMs, random: Math.random });
-      // If a callback is expected, an earlier check would only cost a request and a step.
-      const isCalled =
-        callbackComes && submission && accepted.callback
-          ? await callbackComes(submission, maxMs, signal)
-          : await sleep(Math.max(pauseMs - sinceSubmitMs(), 0), false, { signal });
-      if (isCalled) delete known.callback;
-      const awaitedMs = sinceSubmitMs();
-      known.notYetMs = awaitedMs;
-      const answerByMs = performance.now() + quickAnswerMs;
-      const quickTurn = { ...turn, maxWaitMs: quickTurnMs, answerByMs, beforeSend };
-      const snapshot = await api(input.app).taskResponse({ connector: taskId, signal, turn: quickTurn });
-      const report = reportTask(snapshot, taskId, failure);
-      known.notYetMs = sinceSubmitMs();
-      if (report.finished) {
-        const doneMs = isCalled ? awaitedMs : known.notYetMs;
-        const durationSeconds = isCalled ? doneMs / 1_000 : report.durationSeconds;
-        times.observe(kind, { notYetMs: 0, doneMs, durationSeconds });
-        return { ...accepted, report, requests: known.requests };
-      }
-      if (snapshot.error) known.notYetMs = 0;
-    } catch {
-      // The job continues with what is known so far.
-    }
-    return known;
-  }
+  const awaitQuick = createAwaitQuick(dependencies);
 
   /** `onFence` is called before the fence may exist. */
   async function submit(

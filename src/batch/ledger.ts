@@ -183,7 +183,7 @@ async function* rowsOfRun(
 ): AsyncGenerator<{ row: LedgerRow; item: BatchItem; result?: BatchItemResult }> {
   for await (const { item, result } of readRows(files, run, signal)) {
     const planned = plannedRow(item, run.number);
-    yield { item, ...(result ? { result, row: endedRow(planned, result) } : { row: planned }) };
+    yield { item, ...(result ? { result, row: endedRow(planned, item, result) } : { row: planned }) };
   }
 }
 
@@ -218,7 +218,7 @@ function plannedRow(item: BatchItem, run: number): LedgerRow {
   });
 }
 
-function endedRow(row: LedgerRow, result: BatchItemResult): LedgerRow {
+function endedRow(row: LedgerRow, { earlier }: BatchItem, result: BatchItemResult): LedgerRow {
   const { destination, source: uri, options, run, delivered: before } = row;
   const { status, source, output, taskId, possiblyChargedExtra, workflowId, warnings } = result;
   const known = { destination, source: uri, options, run, status };
@@ -228,7 +228,9 @@ function endedRow(row: LedgerRow, result: BatchItemResult): LedgerRow {
   }
   // Without a job (done before, refused, or never started) the planned state still applies.
   if (workflowId === undefined) return { ...row, status };
-  const unresolved = unresolvedOf(result, options);
+  // A skipped job that was charged for nothing leaves things as they were.
+  const isUntouched = status === 'skipped' && taskId === undefined && result.charge === (earlier?.charge ?? 'no');
+  const unresolved = isUntouched ? row.unresolved : unresolvedOf(result, options);
   if (unresolved?.taskId !== undefined) {
     const chargedBefore = unresolved.taskId === row.unresolved?.taskId ? row.unresolved.vcredits : undefined;
     Object.assign(unresolved, defined({ vcredits: result.vcredits ?? chargedBefore }));

@@ -48,7 +48,7 @@ export interface BatchItem {
   done?: DoneBefore;
   /** Result of an earlier run, for a row that is not `done`. */
   before?: Delivered;
-  /** Beside `done`: what is left of a later conversion, whose content or options were others. */
+  /** What is left of a conversion whose content or options were not those of this row. */
   unresolved?: Unresolved;
 }
 

@@ -146,7 +146,8 @@ const mediaTypes = new Map([
   ['odt', 'application/vnd.oasis.opendocument.text'],
 ]);
 const mediaType = new RegExp(`^${openDocument}(application/[\\w.+-]+)`);
-/** An entry of the directory at the end of a zip. */
+/** The end of a zip, and an entry of the directory before it. */
+const endOfZip = 'PK\x05\x06';
 const listed = 'PK\x01\x02';
 const mainPart = new RegExp(`${listed}[^]{42}(word/document|ppt/presentation|xl/workbook)\\.`);
 
@@ -164,18 +165,19 @@ export function problemOfEnd(result: {
   bytes: number;
 }): string | undefined {
   const format = formatOf(result.output);
-  const [start, end] = [result.start.subarray(0, checkedBytes).toString('latin1'), result.end.toString('latin1')];
+  const start = result.start.subarray(0, checkedBytes).toString('latin1');
   const isZip = signatures.has(format) && start.startsWith('PK\x03\x04');
   const last = isZip ? undefined : ends.find(([formats, begin]) => formats.includes(format) && begin.test(start))?.[2];
   const [, at = 0, more = 0] = signatures.has(format) ? (sizes.find(([begin]) => begin.test(start)) ?? []) : [];
   const isCut = at > 0 && result.start.readUInt32LE(at) + more > result.bytes;
-  const lacksEnd = isCut || (isZip && !hasZipEnd(result.end)) || last?.test(lastOf(result.end)) === false;
+  const directory = isZip ? directoryOf(result) : undefined;
+  const lacksEnd = isCut || (isZip && !directory) || last?.test(lastOf(result.end)) === false;
   if (lacksEnd && !result.isSized) return `the end of the ${format} file is missing`;
   const type = mediaType.exec(start)?.[1];
   if (type !== undefined && !type.startsWith(mediaTypes.get(format) ?? type)) {
     return `what came is not ${format}: it is ${type}`;
   }
-  const part = isZip && !lacksEnd ? mainPart.exec(end)?.[1] : undefined;
+  const part = directory && mainPart.exec(directory.toString('latin1'))?.[1];
   const own = mainParts.get(format);
   if (part === undefined || own === undefined || part === own) return undefined;
   return `what came is not ${format}: it holds ${part}`;
@@ -190,11 +192,17 @@ function lastOf(end: Buffer): string {
 
 const blanks = new Set<number | undefined>(Buffer.from('\0\t\n\r '));
 
-/** A zip inside another has such an end too, but more than its comment follows. */
-function hasZipEnd(end: Buffer): boolean {
-  for (let at = end.lastIndexOf('PK\x05\x06'); at !== -1; at = at === 0 ? -1 : end.lastIndexOf('PK\x05\x06', at - 1)) {
+/**
+ * The directory at the end of a zip, as far as it is in the last of its bytes. A zip inside another ends like one, but more than its
+ * comment follows, and it tells its place from its own beginning.
+ */
+function directoryOf({ end, bytes }: { end: Buffer; bytes: number }): Buffer | undefined {
+  for (let at = end.lastIndexOf(endOfZip); at !== -1; at = at === 0 ? -1 : end.lastIndexOf(endOfZip, at - 1)) {
     const after = at + 22;
-    if (after <= end.length && after + end.readUInt16LE(at + 20) === end.length) return true;
+    if (after > end.length) continue;
+    const [size, start] = [end.readUInt32LE(at + 12), end.readUInt32LE(at + 16)];
+    const isLast = after + end.readUInt16LE(at + 20) === end.length || start + size === bytes - end.length + at;
+    if (isLast) return end.subarray(Math.max(at - size, 0), at);
   }
-  return false;
+  return undefined;
 }

@@ -6,8 +6,13 @@ const problem = (start: string, output?: string, contentType?: string, isSized =
 /** The beginning of a zip file. */
 const entry = (name: string) => `PK\x03\x04${'\0'.repeat(26)}${name}`;
 /** The end of a zip file. */
-const directory = (...names: string[]) =>
-  names.map((name) => `PK\x01\x02${'\0'.repeat(42)}${name}`).join('') + `PK\x05\x06${'\0'.repeat(18)}`;
+const directory = (...names: string[]) => {
+  const entries = names.map((name) => `PK\x01\x02${'\0'.repeat(42)}${name}`).join('');
+  return `${entries}PK\x05\x06${'\0'.repeat(8)}${String.fromCharCode(entries.length)}${'\0'.repeat(9)}`;
+};
+/** The same, of a zip whose directory begins there. */
+const directoryAt = (start: number, ...names: string[]) =>
+  `${directory(...names).slice(0, -6)}${String.fromCharCode(start)}${'\0'.repeat(5)}`;
 
 const storeError =
   '<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>NoSuchKey</Code><Message>It does not exist.</Message></Error>';
@@ -111,6 +116,10 @@ describe('the end of a body', () => {
     ['%PDF-1.7', 'cut by a service that announced it so', { isSized: true }],
     [entry('a.xml'), directory('word/document.xml'), { output: 'docx' }],
     [entry('a.xml'), directory('xl/workbook.bin'), { output: 'xlsb' }],
+    // Data of a chart, which is not compressed.
+    [entry('a.xml'), `${directory('xl/workbook.xml')}${directory('ppt/presentation.xml')}`, { output: 'pptx' }],
+    // A line is appended.
+    [entry('a.xml'), `${directoryAt(entry('a.xml').length, 'word/document.xml')}\n`, { output: 'docx' }],
     // Two results in one file, each of the format.
     [entry('1.docx'), directory('1.docx', '2.docx'), { output: 'docx' }],
     [entry('mimetype'), directory('mimetype', 'content.xml'), { output: 'odt' }],

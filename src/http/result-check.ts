@@ -1,3 +1,5 @@
+import { isObject, parseJson } from './json';
+
 /** The start of a zip whose first entry has such a name. */
 const zipOf = (names: string) => `PK\\x03\\x04[^]{26}(?:${names})`;
 const openDocument = zipOf('mimetype');
@@ -84,9 +86,9 @@ export function problemOfResult(result: {
   const [isMarkup, isPlain] = [markup.includes(format), plain.includes(format)];
   if (start.length === 0) return 'the file is empty';
   if ((isMarkup || isPlain) && binary.test(text)) return `what came is not text, and so not ${format}`;
-  if ((isMarkup || isPlain) && !isSized && storeError.test(text)) {
-    return `a store's error came in place of the ${format} file`;
-  }
+  const mayBeOfStore = format === '' || (isSized && (isPlain || format === 'xml'));
+  if (!mayBeOfStore && storeError.test(text)) return `a store's error came in place of the ${format} file`;
+  if (isMarkup && isObject(parseJson(start.toString('utf8')))) return `JSON came in place of the ${format} file`;
   if (format === '' || (isMarkup && format !== 'xml')) return undefined;
   const expected = signatures.get(format);
   const isPage = beginOfPage.test(text);
@@ -99,10 +101,9 @@ export function problemOfResult(result: {
   return expected && `what came does not begin like a ${format} file`;
 }
 
-/** Whether a result of this format is not JSON; a text may still be about JSON. */
-export function isNoJson(output: string | undefined): boolean {
-  const format = formatOf(output);
-  return markup.includes(format) || plain.includes(format);
+/** Whether results of this format are text that is not JSON; it may still be about JSON. */
+export function isPlainText(output: string | undefined): boolean {
+  return plain.includes(formatOf(output));
 }
 
 /** `txt` of `txt-markdown`; empty if unknown. */

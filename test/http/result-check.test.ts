@@ -102,8 +102,24 @@ it.each([
   expect(problem(start, output, contentType)).toContain(reason);
 });
 
-it('a text of the announced size may begin with an element, whatever its type', () =>
-  expect(problem('<p align="center">', 'md', 'text/html', true)).toBeUndefined());
+it.each([
+  ['<p align="center">', 'md'],
+  ['{"error":{}}', 'txt'],
+  ['{{ title }}', 'html'],
+  ['["a"]', 'html'],
+  [storeError, 'xml'],
+])('%j of the announced size may be a result in %s, whatever its type', (start, output) =>
+  expect(problem(start, output, 'text/html', true)).toBeUndefined(),
+);
+
+it.each([
+  ['{"error":{}}', 'html', 'JSON came'],
+  [storeError, 'svg', "a store's error came"],
+  [storeError, 'xls', "a store's error came"],
+  [storeError, 'html', "a store's error came"],
+])('%j is no result in %s, even of the announced size', (start, output, reason) =>
+  expect(problem(start, output, undefined, true)).toContain(reason),
+);
 
 describe('the end of a body', () => {
   const told = (start: string, end: string, { output = 'pdf', isSized = false } = {}) => {

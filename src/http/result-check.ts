@@ -129,7 +129,8 @@ const ends: readonly [formats: readonly string[], begin: RegExp, last: RegExp][]
   [['ipynb', 'json'], /^(?:\xef\xbb\xbf)?\s*\{/, /[\]}]$/],
   [['gif'], /^GIF8/, /;$/],
   [['rtf'], /^\s*\{\\rtf/, /\}$/],
-  [['fb2', 'svg', 'xhtml', 'xml'], /^(?:\xef\xbb\xbf)?\s*<\?xml\b/, />$/],
+  [['svg'], /^(?:\xef\xbb\xbf)?\s*</, /<\/(?:[\w.-]+:)?svg\s*>|<(?:[\w.-]+:)?svg\b[^<>]*\/>$/],
+  [['fb2', 'xhtml', 'xml'], /^(?:\xef\xbb\xbf)?\s*<\?xml\b/, />$/],
 ];
 /** Number of last bytes that must hold it. */
 const lastBytes = 1_024;

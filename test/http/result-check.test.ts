@@ -156,6 +156,9 @@ describe('the end of a body', () => {
     ['{\\rtf1', '}}\r\n\0', { output: 'rtf' }],
     ['<?xml version="1.0"?><a>', '</a>\n<!-- its end -->\n', { output: 'xml' }],
     ['<?xml version="1.0"?><a>', 'cut', { output: 'xml', isSized: true }],
+    ['<svg>', '<path/></svg>\n<!-- its end -->', { output: 'svg' }],
+    ['<svg:svg width="1"', '<svg:svg width="1"/>', { output: 'svg' }],
+    ['<?xml version="1.0"?><x:svg>', '</x:svg >', { output: 'svg' }],
     // HTML may omit its closing tags.
     ['<!doctype html>', 'to its end', { output: 'html' }],
     [`${entry('mimetype')}application/vnd.oasis.opendocument.text-template`, directory('mimetype'), { output: 'odt' }],
@@ -173,6 +176,7 @@ describe('the end of a body', () => {
     [entry('1.zip'), `${directory('a')}cut`, { output: 'zip' }, 'the end of the zip file'],
     ['{\\rtf1', '} cut', { output: 'rtf' }, 'the end of the rtf file'],
     ['<?xml version="1.0"?><a>', '</a><b', { output: 'xml' }, 'the end of the xml file'],
+    ['<svg>', '<path/>', { output: 'svg' }, 'the end of the svg file'],
     [entry('a.xml'), directory('word/document.xml').slice(0, -12), { output: 'docx' }, 'the end of the docx file'],
     [`${entry('mimetype')}application/epub+zip`, directory('mimetype'), { output: 'odt', isSized: true }, 'not odt'],
     ['%PDF-1.7', 'cut', {}, 'the end of the pdf file is missing'],

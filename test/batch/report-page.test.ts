@@ -219,6 +219,14 @@ it('does not replace the final page of a batch that has ended meanwhile', async 
   expect(await readdir(run.folder)).toEqual(files);
 });
 
+it.each([
+  ['completed', 'good'],
+  ['cancelled', 'done'],
+] as const)('draws files of a format that have not failed in a batch that is %s as %s', async (status, tone) => {
+  const page = await pageOf([succeeded, status === 'cancelled' ? { status } : succeeded], { status });
+  expect(/<h2>Formats<\/h2>[^]*?<rect class="(\w+)"/.exec(page)?.[1]).toBe(tone);
+});
+
 it('charts statuses, times, formats and codes, and says the same in words', async () => {
   const startedAt = Date.UTC(2026, 10, 20, 18, 30);
   const page = await pageOf(

@@ -82,7 +82,8 @@ async function problemOfPackage(readAt: ReadAt, size: number, format: string): P
   if ('problem' in opened) return `does not open: ${opened.problem}`;
   // Some programs write names in these ways, and readers accept them.
   const names = opened.names.map((name) => name.toLowerCase().replaceAll('\\', '/').replace(/^\//, ''));
-  const begins = names.flatMap((name) => [name, name.slice(name.lastIndexOf('/') + 1)]);
+  const contents = names.filter((name) => !name.endsWith('.rels'));
+  const begins = contents.flatMap((name) => [name, name.slice(name.lastIndexOf('/') + 1)]);
   const lacking = neededIn(format)?.find((part) => !begins.some((begin) => begin.startsWith(part)));
   // Several results of a format come in one zip.
   const isOfSeveral = names.every((name) => name.endsWith('/') || name.endsWith(`.${format}`));

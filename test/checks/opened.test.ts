@@ -111,7 +111,13 @@ describe('a package', () => {
     ['docx', 'half of it', zipOf(word).subarray(0, 120), 'does not open: its zip directory is missing or damaged'],
     ['docx', 'a part that is damaged', damaged(zipOf(word), 100), /^does not open: its part .* is damaged$/],
     ['docx', 'a stored part that is damaged', damaged(zipOf(word, { isStored: true }), 150), /is damaged$/],
-    ['docx', 'no document', zipOf({ '[Content_Types].xml': '' }), 'does not open: it has no document'],
+    ['docx', 'no document', zipOf({ '[Content_Types].xml': 'a' }), 'does not open: it has no document'],
+    [
+      'docx',
+      'an empty document',
+      zipOf({ '[Content_Types].xml': 'a', 'word/document.xml': '', 'word/_rels/document.xml.rels': 'b' }),
+      'does not open: it has no document',
+    ],
     ['docx', 'several results', zipOf({ '1.docx': 'a', '2.docx': 'b' }), undefined],
     [
       'png',

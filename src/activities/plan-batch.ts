@@ -49,6 +49,8 @@ export function createPlanBatch({ files, api, notify }: Pick<ActivityDependencie
         mayBeEmpty: isScheduled ?? plan.moves !== undefined,
         // A manual run sends files again that the service has refused before.
         heedsRefusals: isScheduled,
+        // A schedule would make such a run, and send a notice of its end, in every sweep.
+        ...(isScheduled && { maxVcredits: request.maxVcredits }),
         ...(stdin !== undefined && { piped: files.read(stdin, { signal }) }),
       });
       const { run, rows, problems, totals } = planned;
@@ -63,7 +65,8 @@ export function createPlanBatch({ files, api, notify }: Pick<ActivityDependencie
         run && !isScheduled ? await estimateVcredits(files, estimating).catch(() => undefined) : undefined;
       const answer = {
         planned: { ...summaryOf({ ...planned, warnings }), ...defined({ estimate }) },
-        totals,
+        // Without a run, nothing tries what there is to do.
+        totals: run ? totals : { ...totals, cancelled: planned.todo },
         ...defined({ spent }),
         ...workerSettings(client, notify),
       };

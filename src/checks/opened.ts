@@ -16,11 +16,11 @@ const maxDrawnPixels = 1_000_000;
 const maxBlankPages = 500;
 
 const pictures = ['avif', 'gif', 'jpeg', 'jpg', 'png', 'tif', 'tiff', 'webp'];
-/** Beginnings of entry names that each package must have, in lower case. */
+/** What the entries of each package must begin with, in lower case, with or without their folder. */
 const parts: readonly [formats: string, ...names: string[]][] = [
-  ['docm docx dotm dotx', '[content_types].xml', 'word/document'],
-  ['potx ppsx pptm pptx', '[content_types].xml', 'ppt/presentation'],
-  ['xlsb xlsm xlsx xltx', '[content_types].xml', 'xl/workbook'],
+  ['docm docx dotm dotx', '[content_types].xml', 'document'],
+  ['potx ppsx pptm pptx', '[content_types].xml', 'presentation'],
+  ['xlsb xlsm xlsx xltx', '[content_types].xml', 'workbook'],
   ['odg odp ods odt ott', 'content.xml'],
   ['epub', 'meta-inf/container.xml'],
 ];
@@ -82,7 +82,9 @@ async function problemOfPackage(readAt: ReadAt, size: number, format: string): P
   if ('problem' in opened) return `does not open: ${opened.problem}`;
   // Some programs write names in these ways, and readers accept them.
   const names = opened.names.map((name) => name.toLowerCase().replaceAll('\\', '/').replace(/^\//, ''));
-  const lacking = neededIn(format)?.find((part) => !names.some((name) => name.startsWith(part)));
+  const contents = names.filter((name) => !name.endsWith('.rels'));
+  const begins = contents.flatMap((name) => [name, name.slice(name.lastIndexOf('/') + 1)]);
+  const lacking = neededIn(format)?.find((part) => !begins.some((begin) => begin.startsWith(part)));
   // Several results of a format come in one zip.
   const isOfSeveral = names.every((name) => name.endsWith('/') || name.endsWith(`.${format}`));
   return lacking === undefined || isOfSeveral ? undefined : `does not open: it has no ${lacking}`;

@@ -7,7 +7,7 @@ const maxBytes = 256 * 1024 * 1024;
 /** Limit for all entries together, unpacked: a zip may grow a thousandfold. The rest is trusted. */
 const maxUnpackedBytes = 2 * 1024 ** 3;
 
-/** The entry names of a zip that is complete and whose entries match its directory; empty if the directory is too large to read. */
+/** The names of the entries that hold something, of a zip that is complete and whose entries match its directory; none if the directory is too large to read. */
 export async function openZip(read: ReadAt, size: number): Promise<{ names: string[] } | { problem: string }> {
   const names: string[] = [];
   let left = maxUnpackedBytes;
@@ -17,7 +17,7 @@ export async function openZip(read: ReadAt, size: number): Promise<{ names: stri
       if (entry.isEncrypted) return { problem: `its part ${name} opens only with a password` };
       left -= entry.unpacked;
       if (left >= 0 && !(await isWhole(read, entry))) return { problem: `its part ${name} is damaged` };
-      names.push(name);
+      if (entry.unpacked > 0) names.push(name);
     }
     return { names };
   } catch (error) {

@@ -4,6 +4,7 @@ import { taskResponseSchema, type Endpoint, type TaskResponse } from '../contrac
 import { lookUpErrorCode } from '../contract/error-codes';
 import { maxRetryAfterSeconds, parseHours } from '../contract/retry-after';
 import { ConversionApiError, unreadableAnswer } from './errors';
+import { parseJson } from './json';
 import { textOf, type Quote } from './quote';
 import { readRetryAfter } from './rate-limit/headers';
 
@@ -78,16 +79,6 @@ export function unreadableShape(answer: RawAnswer, quote: Quote, cause?: unknown
   const { endpoint, httpStatus } = answer;
   const problem = `HTTP ${httpStatus}, but the answer is not of the document's shape${excerpt(answer, quote)}`;
   return unreadableAnswer(endpoint, problem, { httpStatus, cause });
-}
-
-export function parseJson(text: string): unknown {
-  try {
-    // Some servers send a byte order mark, which JSON does not allow.
-    const value: unknown = JSON.parse(text.replace(/^\ufeff/, ''));
-    return value;
-  } catch {
-    return undefined;
-  }
 }
 
 /**

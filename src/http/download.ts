@@ -3,13 +3,14 @@ import { endpoints } from '../contract/endpoints';
 import { lookUpErrorCode } from '../contract/error-codes';
 import { peek } from '../storage/peek';
 import type { DownloadTarget } from './address';
-import { findRefusal, isTaskAnswer, orderedWait, parseJson } from './answer';
+import { findRefusal, isTaskAnswer, orderedWait } from './answer';
 import type { ServiceConnection } from './connection';
 import type { DownloadStream, DownloadTicket, RequestOptions, ResultOptions } from './conversion-api';
 import { ConversionApiError, unreadableAnswer } from './errors';
 import type { ExchangeAnswer } from './exchange';
 import { frameData } from './multipart';
-import { checkedBytes, checkedEnd, isNoJson, problemOfEnd, problemOfResult } from './result-check';
+import { isObject, parseJson } from './json';
+import { checkedBytes, checkedEnd, isPlainText, problemOfEnd, problemOfResult } from './result-check';
 
 const endpoint = endpoints.downloadUrlGet;
 const maxRedirects = 5;
@@ -95,7 +96,7 @@ async function readDownload(
     // A JSON result may have such keys of its own, and a sender may not know the type of a result.
     const isOwn = !isJson(contentType) || (output?.startsWith('json') === true && !lookUpErrorCode(error?.code ?? ''));
     if (error) return isOwn && !isTaskAnswer(json) ? undefined : error;
-    if (size !== undefined || !isJson(contentType) || !isNoJson(output) || !isObject(json)) return undefined;
+    if (size !== undefined || !isJson(contentType) || !isPlainText(output) || !isObject(json)) return undefined;
     return unreadableAnswer(endpoint, `JSON came in place of the ${output} file (${url.origin})`, { httpStatus });
   };
   const expected = { contentType, output, isSized: size !== undefined, size, origin: url.origin, refusalIn };
@@ -178,8 +179,4 @@ function foreignRefusal({ httpStatus, headers }: ExchangeAnswer, url: URL): Conv
 
 function isJson(contentType: string | undefined): boolean {
   return /^application\/([\w.-]+\+)?json\s*(;|$)/i.test(contentType ?? '');
-}
-
-function isObject(json: unknown): boolean {
-  return typeof json === 'object' && json !== null && !Array.isArray(json);
 }

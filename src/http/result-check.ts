@@ -1,3 +1,5 @@
+import { isObject, parseJson } from './json';
+
 /** The start of a zip whose first entry has such a name. */
 const zipOf = (names: string) => `PK\\x03\\x04[^]{26}(?:${names})`;
 const openDocument = zipOf('mimetype');
@@ -84,9 +86,9 @@ export function problemOfResult(result: {
   const [isMarkup, isPlain] = [markup.includes(format), plain.includes(format)];
   if (start.length === 0) return 'the file is empty';
   if ((isMarkup || isPlain) && binary.test(text)) return `what came is not text, and so not ${format}`;
-  if ((isMarkup || isPlain) && !isSized && storeError.test(text)) {
-    return `a store's error came in place of the ${format} file`;
-  }
+  const mayBeOfStore = format === '' || (isSized && (isPlain || format === 'xml'));
+  if (!mayBeOfStore && storeError.test(text)) return `a store's error came in place of the ${format} file`;
+  if (isMarkup && isObject(parseJson(start.toString('utf8')))) return `JSON came in place of the ${format} file`;
   if (format === '' || (isMarkup && format !== 'xml')) return undefined;
   const expected = signatures.get(format);
   const isPage = beginOfPage.test(text);
@@ -99,10 +101,9 @@ export function problemOfResult(result: {
   return expected && `what came does not begin like a ${format} file`;
 }
 
-/** Whether a result of this format is not JSON; a text may still be about JSON. */
-export function isNoJson(output: string | undefined): boolean {
-  const format = formatOf(output);
-  return markup.includes(format) || plain.includes(format);
+/** Whether results of this format are text that is not JSON; it may still be about JSON. */
+export function isPlainText(output: string | undefined): boolean {
+  return plain.includes(formatOf(output));
 }
 
 /** `txt` of `txt-markdown`; empty if unknown. */
@@ -128,7 +129,8 @@ const ends: readonly [formats: readonly string[], begin: RegExp, last: RegExp][]
   [['ipynb', 'json'], /^(?:\xef\xbb\xbf)?\s*\{/, /[\]}]$/],
   [['gif'], /^GIF8/, /;$/],
   [['rtf'], /^\s*\{\\rtf/, /\}$/],
-  [['fb2', 'svg', 'xhtml', 'xml'], /^(?:\xef\xbb\xbf)?\s*<\?xml\b/, />$/],
+  [['svg'], /^(?:\xef\xbb\xbf)?\s*</, /<\/(?:[\w.-]+:)?svg\s*>|<(?:[\w.-]+:)?svg\b[^<>]*\/>$/],
+  [['fb2', 'xhtml', 'xml'], /^(?:\xef\xbb\xbf)?\s*<\?xml\b/, />$/],
 ];
 /** Number of last bytes that must hold it. */
 const lastBytes = 1_024;
@@ -146,7 +148,8 @@ const mediaTypes = new Map([
   ['odt', 'application/vnd.oasis.opendocument.text'],
 ]);
 const mediaType = new RegExp(`^${openDocument}(application/[\\w.+-]+)`);
-/** An entry of the directory at the end of a zip. */
+/** The end of a zip, and an entry of the directory before it. */
+const endOfZip = 'PK\x05\x06';
 const listed = 'PK\x01\x02';
 const mainPart = new RegExp(`${listed}[^]{42}(word/document|ppt/presentation|xl/workbook)\\.`);
 
@@ -164,18 +167,19 @@ export function problemOfEnd(result: {
   bytes: number;
 }): string | undefined {
   const format = formatOf(result.output);
-  const [start, end] = [result.start.subarray(0, checkedBytes).toString('latin1'), result.end.toString('latin1')];
+  const start = result.start.subarray(0, checkedBytes).toString('latin1');
   const isZip = signatures.has(format) && start.startsWith('PK\x03\x04');
   const last = isZip ? undefined : ends.find(([formats, begin]) => formats.includes(format) && begin.test(start))?.[2];
   const [, at = 0, more = 0] = signatures.has(format) ? (sizes.find(([begin]) => begin.test(start)) ?? []) : [];
   const isCut = at > 0 && result.start.readUInt32LE(at) + more > result.bytes;
-  const lacksEnd = isCut || (isZip && !hasZipEnd(result.end)) || last?.test(lastOf(result.end)) === false;
+  const directory = isZip ? directoryOf(result) : undefined;
+  const lacksEnd = isCut || (isZip && !directory) || last?.test(lastOf(result.end)) === false;
   if (lacksEnd && !result.isSized) return `the end of the ${format} file is missing`;
   const type = mediaType.exec(start)?.[1];
   if (type !== undefined && !type.startsWith(mediaTypes.get(format) ?? type)) {
     return `what came is not ${format}: it is ${type}`;
   }
-  const part = isZip && !lacksEnd ? mainPart.exec(end)?.[1] : undefined;
+  const part = directory && mainPart.exec(directory.toString('latin1'))?.[1];
   const own = mainParts.get(format);
   if (part === undefined || own === undefined || part === own) return undefined;
   return `what came is not ${format}: it holds ${part}`;
@@ -190,11 +194,17 @@ function lastOf(end: Buffer): string {
 
 const blanks = new Set<number | undefined>(Buffer.from('\0\t\n\r '));
 
-/** A zip inside another has such an end too, but more than its comment follows. */
-function hasZipEnd(end: Buffer): boolean {
-  for (let at = end.lastIndexOf('PK\x05\x06'); at !== -1; at = at === 0 ? -1 : end.lastIndexOf('PK\x05\x06', at - 1)) {
+/**
+ * The directory at the end of a zip, as far as it is in the last of its bytes. A zip inside another ends like one, but more than its
+ * comment follows, and it tells its place from its own beginning.
+ */
+function directoryOf({ end, bytes }: { end: Buffer; bytes: number }): Buffer | undefined {
+  for (let at = end.lastIndexOf(endOfZip); at !== -1; at = at === 0 ? -1 : end.lastIndexOf(endOfZip, at - 1)) {
     const after = at + 22;
-    if (after <= end.length && after + end.readUInt16LE(at + 20) === end.length) return true;
+    if (after > end.length) continue;
+    const [size, start] = [end.readUInt32LE(at + 12), end.readUInt32LE(at + 16)];
+    const isLast = after + end.readUInt16LE(at + 20) === end.length || start + size === bytes - end.length + at;
+    if (isLast) return end.subarray(Math.max(at - size, 0), at);
   }
-  return false;
+  return undefined;
 }

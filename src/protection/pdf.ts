@@ -5,6 +5,8 @@ import type { ReadAt } from './read-at';
 const tailBytes = 4_096;
 /** Bytes read for a trailer, and at each place where the encryption rules may be. */
 const windowBytes = 64 * 1024;
+/** How much windows overlap, since an object's number may lie at the end of one. */
+const headingBytes = 64;
 
 /** Whether a PDF, whose header is at `origin`, needs a password or a certificate. */
 export async function isProtectedPdf(
@@ -21,14 +23,21 @@ export async function isProtectedPdf(
   const opens = (rules: PdfValue) =>
     isDictionary(rules) && opensWithoutPassword(rules, Buffer.isBuffer(id) ? id : Buffer.alloc(0));
   if (!isReference(encryption)) return !opens(encryption);
-  // The rules are before the table in a file written at once, or near the beginning of a linearized one, so no table is parsed.
   const object = new RegExp(`(?<!\\d)${encryption.reference}\\s+\\d+\\s+obj(?=\\s*<<)`);
-  for (const at of [tableAt - windowBytes, 0, size - windowBytes]) {
-    const window = await text(at);
-    const found = object.exec(window);
-    if (found) return !opens(readObject(window, found.index + found[0].length).value);
+  for (const at of placesOfRules(tableAt, size)) {
+    const found = object.exec(await text(at));
+    if (found) return !opens(readObject(await text(Math.max(0, at) + found.index), found[0].length).value);
   }
   return false;
+}
+
+/**
+ * Without parsing tables: the rules are usually before the last table, in a linearized file near the beginning. A large part written
+ * later, such as a signature, moves them from there, so that the file is searched, as far as the reader allows.
+ */
+function* placesOfRules(tableAt: number, size: number): Generator<number> {
+  yield* [tableAt - windowBytes, size - windowBytes];
+  for (let at = 0; at < size; at += windowBytes - headingBytes) yield at;
 }
 
 /** The trailer of a cross-reference stream, or of a cross-reference table that is short or the last in the file. */

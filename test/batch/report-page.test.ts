@@ -219,6 +219,14 @@ it('does not replace the final page of a batch that has ended meanwhile', async 
   expect(await readdir(run.folder)).toEqual(files);
 });
 
+it.each([
+  ['completed', 'good'],
+  ['cancelled', 'done'],
+] as const)('draws files of a format that have not failed in a batch that is %s as %s', async (status, tone) => {
+  const page = await pageOf([succeeded, status === 'cancelled' ? { status } : succeeded], { status });
+  expect(/<h2>Formats<\/h2>[^]*?<rect class="(\w+)"/.exec(page)?.[1]).toBe(tone);
+});
+
 it('charts statuses, times, formats and codes, and says the same in words', async () => {
   const startedAt = Date.UTC(2026, 10, 20, 18, 30);
   const page = await pageOf(
@@ -269,38 +277,42 @@ describe('the receipt', () => {
     { status: 'skipped', ...marked },
     // The job of this row found that another job had done its work.
     { status: 'skipped', charge: 'yes', taskId: 'task-9', requests: 0, ...marked },
+    { ...failed('RESULT_SUSPECT', { charge: 'yes', taskId: 'task-3', vcredits: 2 }), status: 'suspect' },
+    // From an earlier run.
+    { ...failed('RESULT_SUSPECT', { charge: 'yes', taskId: 'task-4' }), status: 'suspect' },
   ];
   const items = {
     6: { earlier: { charge: 'yes' as const, taskId: 'task-0' } },
     7: { kept: { status: 'failed' as const, charge: 'maybe' as const } },
     8: { done: { source, output: { ...source, uri: 'file:///data/out/8.pdf', name: '8.pdf' }, ...marked } },
+    11: { kept: { status: 'suspect' as const, charge: 'yes' as const, taskId: 'task-4' } },
   };
 
   it('adds up what this run was charged, may have been charged, and was not charged, on the page and in its files', async () => {
     const run = await makeRun(endings, { items });
     const { receipt } = await reportOn(run);
     expect(receipt).toEqual({
-      charged: { conversions: 2, vcredits: 5 },
+      charged: { conversions: 3, vcredits: 7, suspect: 1 },
       possiblyCharged: { conversions: 2, vcreditsAtMost: 6 },
-      notCharged: { files: 6 },
+      notCharged: { files: 7 },
     });
     const read = (name: string) => readFile(path.join(run.folder, name), 'utf8');
     expect(JSON.parse(await read('report.json'))).toMatchObject({ receipt });
     expect((await read('receipt.csv')).trimEnd().split('\r\n')).toEqual([
-      '\ufeffbatch,charge,conversions,files,vcredits,vcreditsAtMost',
-      'november,yes,2,,5,',
-      'november,maybe,2,,,6',
-      'november,no,,6,,',
+      '\ufeffbatch,charge,conversions,files,vcredits,vcreditsAtMost,suspect',
+      'november,yes,3,,7,,1',
+      'november,maybe,2,,,6,',
+      'november,no,,7,,,',
     ]);
     expect(textOf(await read('report.html'))).toContain(
-      'Receipt Charged 2 conversions, 5 vCredits Possibly charged 2 conversions, at most 6 vCredits more Not charged 6 files',
+      'Receipt Charged 3 conversions, 7 vCredits Suspect among them 1 conversion Possibly charged 2 conversions, at most 6 vCredits more Not charged 7 files',
     );
   });
 
   it('names no maximum if the price is unknown', async () => {
     const run = await makeRun([failed('OUTCOME_UNKNOWN', { charge: 'maybe' })]);
     expect((await reportOn(run)).receipt.possiblyCharged).toEqual({ conversions: 1 });
-    expect(await readFile(path.join(run.folder, 'receipt.csv'), 'utf8')).toContain('november,maybe,1,,,\r\n');
+    expect(await readFile(path.join(run.folder, 'receipt.csv'), 'utf8')).toContain('november,maybe,1,,,,\r\n');
     expect(textOf(await readFile(path.join(run.folder, 'report.html'), 'utf8'))).toContain(
       '1 conversion, nobody knows the price',
     );

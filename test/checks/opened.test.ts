@@ -111,7 +111,13 @@ describe('a package', () => {
     ['docx', 'half of it', zipOf(word).subarray(0, 120), 'does not open: its zip directory is missing or damaged'],
     ['docx', 'a part that is damaged', damaged(zipOf(word), 100), /^does not open: its part .* is damaged$/],
     ['docx', 'a stored part that is damaged', damaged(zipOf(word, { isStored: true }), 150), /is damaged$/],
-    ['docx', 'no document', zipOf({ '[Content_Types].xml': '' }), 'does not open: it has no word/document'],
+    ['docx', 'no document', zipOf({ '[Content_Types].xml': 'a' }), 'does not open: it has no document'],
+    [
+      'docx',
+      'an empty document',
+      zipOf({ '[Content_Types].xml': 'a', 'word/document.xml': '', 'word/_rels/document.xml.rels': 'b' }),
+      'does not open: it has no document',
+    ],
     ['docx', 'several results', zipOf({ '1.docx': 'a', '2.docx': 'b' }), undefined],
     [
       'png',
@@ -120,6 +126,7 @@ describe('a package', () => {
       /is damaged$/,
     ],
     ['xlsx', 'names as Windows writes them', zipOf({ '[Content_Types].xml': 'a', 'xl\\workbook.xml': 'b' }), undefined],
+    ['xlsx', 'no folders', zipOf({ '[Content_Types].xml': 'a', 'workbook.xml': 'b' }), undefined],
     ['xlsx', 'names from the root', zipOf({ '/[Content_Types].xml': 'a', '/xl/workbook.xml': 'b' }), undefined],
     ['docx', 'its first letters alone', Buffer.from('PK good'), /^does not open: /],
     ['csv', 'the letters of one, which is text', Buffer.from('PK;name\n1;x\n'), undefined],

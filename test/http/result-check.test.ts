@@ -6,8 +6,13 @@ const problem = (start: string, output?: string, contentType?: string, isSized =
 /** The beginning of a zip file. */
 const entry = (name: string) => `PK\x03\x04${'\0'.repeat(26)}${name}`;
 /** The end of a zip file. */
-const directory = (...names: string[]) =>
-  names.map((name) => `PK\x01\x02${'\0'.repeat(42)}${name}`).join('') + `PK\x05\x06${'\0'.repeat(18)}`;
+const directory = (...names: string[]) => {
+  const entries = names.map((name) => `PK\x01\x02${'\0'.repeat(42)}${name}`).join('');
+  return `${entries}PK\x05\x06${'\0'.repeat(8)}${String.fromCharCode(entries.length)}${'\0'.repeat(9)}`;
+};
+/** The same, of a zip whose directory begins there. */
+const directoryAt = (start: number, ...names: string[]) =>
+  `${directory(...names).slice(0, -6)}${String.fromCharCode(start)}${'\0'.repeat(5)}`;
 
 const storeError =
   '<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>NoSuchKey</Code><Message>It does not exist.</Message></Error>';
@@ -97,8 +102,24 @@ it.each([
   expect(problem(start, output, contentType)).toContain(reason);
 });
 
-it('a text of the announced size may begin with an element, whatever its type', () =>
-  expect(problem('<p align="center">', 'md', 'text/html', true)).toBeUndefined());
+it.each([
+  ['<p align="center">', 'md'],
+  ['{"error":{}}', 'txt'],
+  ['{{ title }}', 'html'],
+  ['["a"]', 'html'],
+  [storeError, 'xml'],
+])('%j of the announced size may be a result in %s, whatever its type', (start, output) =>
+  expect(problem(start, output, 'text/html', true)).toBeUndefined(),
+);
+
+it.each([
+  ['{"error":{}}', 'html', 'JSON came'],
+  [storeError, 'svg', "a store's error came"],
+  [storeError, 'xls', "a store's error came"],
+  [storeError, 'html', "a store's error came"],
+])('%j is no result in %s, even of the announced size', (start, output, reason) =>
+  expect(problem(start, output, undefined, true)).toContain(reason),
+);
 
 describe('the end of a body', () => {
   const told = (start: string, end: string, { output = 'pdf', isSized = false } = {}) => {
@@ -111,6 +132,10 @@ describe('the end of a body', () => {
     ['%PDF-1.7', 'cut by a service that announced it so', { isSized: true }],
     [entry('a.xml'), directory('word/document.xml'), { output: 'docx' }],
     [entry('a.xml'), directory('xl/workbook.bin'), { output: 'xlsb' }],
+    // Data of a chart, which is not compressed.
+    [entry('a.xml'), `${directory('xl/workbook.xml')}${directory('ppt/presentation.xml')}`, { output: 'pptx' }],
+    // A line is appended.
+    [entry('a.xml'), `${directoryAt(entry('a.xml').length, 'word/document.xml')}\n`, { output: 'docx' }],
     // Two results in one file, each of the format.
     [entry('1.docx'), directory('1.docx', '2.docx'), { output: 'docx' }],
     [entry('mimetype'), directory('mimetype', 'content.xml'), { output: 'odt' }],
@@ -131,6 +156,9 @@ describe('the end of a body', () => {
     ['{\\rtf1', '}}\r\n\0', { output: 'rtf' }],
     ['<?xml version="1.0"?><a>', '</a>\n<!-- its end -->\n', { output: 'xml' }],
     ['<?xml version="1.0"?><a>', 'cut', { output: 'xml', isSized: true }],
+    ['<svg>', '<path/></svg>\n<!-- its end -->', { output: 'svg' }],
+    ['<svg:svg width="1"', '<svg:svg width="1"/>', { output: 'svg' }],
+    ['<?xml version="1.0"?><x:svg>', '</x:svg >', { output: 'svg' }],
     // HTML may omit its closing tags.
     ['<!doctype html>', 'to its end', { output: 'html' }],
     [`${entry('mimetype')}application/vnd.oasis.opendocument.text-template`, directory('mimetype'), { output: 'odt' }],
@@ -148,6 +176,7 @@ describe('the end of a body', () => {
     [entry('1.zip'), `${directory('a')}cut`, { output: 'zip' }, 'the end of the zip file'],
     ['{\\rtf1', '} cut', { output: 'rtf' }, 'the end of the rtf file'],
     ['<?xml version="1.0"?><a>', '</a><b', { output: 'xml' }, 'the end of the xml file'],
+    ['<svg>', '<path/>', { output: 'svg' }, 'the end of the svg file'],
     [entry('a.xml'), directory('word/document.xml').slice(0, -12), { output: 'docx' }, 'the end of the docx file'],
     [`${entry('mimetype')}application/epub+zip`, directory('mimetype'), { output: 'odt', isSized: true }, 'not odt'],
     ['%PDF-1.7', 'cut', {}, 'the end of the pdf file is missing'],

@@ -71,6 +71,14 @@ it.each([
   expect((await look(Buffer.from(file, 'latin1'))).isIt).toBe(isIt);
 });
 
+// As where a signature or a filled form was appended, or the pages before it are large.
+it.each([100_000, 131_004, 900_000])('a PDF whose encryption is described far from both its ends (%d)', async (at) => {
+  const rules = '7 0 obj\n<< /Filter /Adobe.PubSec /Recipients [<00>] >>\nendobj\n';
+  const body = `${'%PDF-1.7\n'.padEnd(at, '%')}\n${rules}`.padEnd(at + 200_000, '%');
+  const end = `\nxref\n0 0\ntrailer\n<< /Encrypt 7 0 R >>\nstartxref\n${body.length + 1}\n%%EOF`;
+  expect((await look(Buffer.from(body + end, 'latin1'))).isIt).toBe(true);
+});
+
 it('a file of another kind takes one read of a few kilobytes, and a large PDF or document not much more', async () => {
   for (const start of ['# A text', '\x89PNG', 'PK\x03\x04']) {
     expect(await look(Buffer.from(start.padEnd(100_000, ' '), 'latin1'))).toMatchObject({

@@ -295,7 +295,18 @@ describe('the page of a running batch', () => {
     expect(await written(run)).toEqual(
       ['readBatchItems', 'mergeBatchResults', 'writeBatchReport'].map((name) => `conversion.${name}`),
     );
-    expect(events.filter((event) => event.timerStartedEventAttributes)).toEqual([]);
+    expect(events.filter((event) => event.timerStartedEventAttributes)).toHaveLength(1);
+  });
+
+  it('is there after a while, even if no file has ended', async () => {
+    const held = rig.stub.hold();
+    const run = await planRun(rig.folder, 2);
+    const now = Date.now();
+    const first = page({ everyMs: 1_000, at: now, pace: { at: now, ended: 0 } });
+    const handle = await startRun(rig.client, run.request, {}, { page: first });
+    await shows(run, '0 of 2 files done');
+    held.letGo();
+    await endBatch(handle, run);
   });
 
   it('is written at most a fixed number of times, however often the batch continues as new', async () => {

@@ -117,6 +117,18 @@ describe('a sweep', () => {
     expect(await sweep(name)).toMatchObject({ succeeded: 1 });
   });
 
+  it('makes no more runs once its vCredits are spent, and says how many files wait for more', async () => {
+    await put('a.md', '# A\n');
+    const name = await schedule({ maxVcredits: 1 });
+    expect(await sweep(name)).toMatchObject({ status: 'completed', ...counts, succeeded: 1 });
+    await put('b.md', '# B\n');
+    for (let again = 0; again < 2; again += 1) {
+      expect(await sweep(name)).toMatchObject({ status: 'budget', ...counts, skipped: 1, cancelled: 1 });
+    }
+    expect(await runsOf(name)).toEqual(['run-0001']);
+    expect(rig.stub.count('convert/file')).toBe(1);
+  });
+
   it('never pays again for unchanged files, even if their results and the tasks at the service are gone', async () => {
     for (const file of ['a.md', 'b.md']) await put(file, `# ${file}\n`);
     const name = await schedule();

@@ -31,18 +31,18 @@ const paths: Record<string, RegExp> = {
   'job-cancelled-downloading': /^uploadFile convertFile checkTask downloadFile cancel discardDownload cancelled$/,
   'job-failed': /^uploadFile convertFile failed$/,
   'job-source-missing': /^uploadFile failed$/,
-  'batch-continued-first-run': /^planBatch( child)+( child| timer)+ continued$/,
+  'batch-continued-first-run': /^planBatch timer( child)+( child| timer)+ continued$/,
   'batch-continued-middle-run': /^awaitJobs readBatchItems( child| awaitJobs| timer)+ continued$/,
   'batch-continued-last-run':
-    /^awaitJobs readBatchItems (child |awaitJobs )*mergeBatchResults writeBatchReport completed$/,
-  'batch-failed-item': /^planBatch child child child mergeBatchResults writeBatchReport completed$/,
-  'batch-stopped': /^planBatch child child mergeBatchResults writeBatchReport completed$/,
+    /^awaitJobs readBatchItems timer (child |awaitJobs )*mergeBatchResults writeBatchReport completed$/,
+  'batch-failed-item': /^planBatch timer child child child mergeBatchResults writeBatchReport completed$/,
+  'batch-stopped': /^planBatch timer child child mergeBatchResults writeBatchReport completed$/,
   'batch-paused-cancelled':
-    /batchPause timer batchWindow batchResume child batchCancel .*mergeBatchResults writeBatchReport completed$/,
+    /^planBatch timer child batchPause batchWindow batchResume child batchCancel .*mergeBatchResults writeBatchReport completed$/,
   'batch-account-refused':
-    /^planBatch child child (conversionItemWaits |timer ){3}batchCancel .*mergeBatchResults writeBatchReport completed$/,
+    /^planBatch timer child child (conversionItemWaits ){2}batchCancel .*mergeBatchResults writeBatchReport completed$/,
   // The first child existed already: it is looked at, and recalled by the third.
-  'batch-run-again': /^planBatch child child awaitJobs child mergeBatchResults writeBatchReport completed$/,
+  'batch-run-again': /^planBatch timer child child awaitJobs child mergeBatchResults writeBatchReport completed$/,
   sweep: /^child completed$/,
   'sweep-cancelled': /^child completed$/,
 };

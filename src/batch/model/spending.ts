@@ -14,8 +14,14 @@ export class Spending {
     return new Spending({ ...carried });
   }
 
-  /** @param before what earlier runs left of the item. Their open submits count there, not here. */
-  add({ vcredits = 0, requests, ...left }: Spent, before: { earlier?: Charged; kept?: Charged; done?: Charged }): void {
+  /**
+   * @param before what earlier runs left of the item. Their open submits count there, not here.
+   * @returns whether this run was charged for its result
+   */
+  add(
+    { vcredits = 0, requests, ...left }: Spent,
+    before: { earlier?: Charged; kept?: Charged; done?: Charged },
+  ): boolean {
     const { sum } = this;
     const earlier = before.earlier ?? before.kept ?? before.done;
     const isOther = earlier?.charge !== 'yes' || left.taskId !== earlier.taskId;
@@ -31,6 +37,7 @@ export class Spending {
     sum.open += opened;
     if (isCharged) sum.charged += 1;
     else if (opened === 0) sum.free += 1;
+    return isCharged;
   }
 
   /** The charges of a run, for bookkeeping. */
@@ -70,7 +77,12 @@ export interface CarriedSpending {
 
 /** What one run was charged, without the charges of earlier runs. */
 export interface Receipt {
-  charged: { conversions: number; vcredits: number };
+  charged: {
+    conversions: number;
+    vcredits: number;
+    /** Conversions among them whose results are suspect. Absent: none. */
+    suspect?: number;
+  };
   /** Submits with unknown outcome, each at most at the run's highest price. `vcreditsAtMost` is absent if no price is known. */
   possiblyCharged: { conversions: number; vcreditsAtMost?: number };
   notCharged: { files: number };

@@ -54,6 +54,8 @@ export interface PlanBatchOptions extends Omit<BatchPlan, 'stdin'> {
   ask?: AskPair | undefined;
   /** Does not resend a file that the service refused until the file changes. Default: resends it. */
   heedsRefusals?: boolean | undefined;
+  /** Makes no run just to try files once earlier runs were charged this many vCredits. Default: makes one. */
+  maxVcredits?: number | undefined;
   /** Default: knows of none, so that kept rows stay kept. */
   hasLaterJob?: HasLaterJob | undefined;
   /** Writes no run. */
@@ -112,7 +114,7 @@ class BatchPlanning {
   ) {}
 
   async plan(): Promise<PlannedBatch> {
-    const { files, folder: batchFolder, dryRun, mayBeDone, mayBeEmpty, signal } = this.options;
+    const { files, folder: batchFolder, dryRun, mayBeDone, mayBeEmpty, maxVcredits = Infinity, signal } = this.options;
     const writing = { ...(this.options.writing ?? firstAttempt), signal };
     const rules = await this.#settleRules();
     const rows = this.#rows(rules);
@@ -123,6 +125,7 @@ class BatchPlanning {
       batchFolder,
       lastRun,
       canRun,
+      canTry: () => this.#spent < maxVcredits,
       mayBeDone,
       mayBeAll: mayBeEmpty,
       writing,

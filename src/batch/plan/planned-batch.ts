@@ -270,6 +270,8 @@ interface RunWriting {
   lastRun: () => number;
   /** Asked before the manifest is written, and again before it gets its name. */
   canRun: () => boolean;
+  /** Whether the rows to do would be tried. */
+  canTry: () => boolean;
   mayBeDone?: boolean | undefined;
   /** Whether all files may be bad, if they exist. Default: no. */
   mayBeAll?: boolean | undefined;
@@ -285,11 +287,12 @@ const maxHeld = 256;
 /** Counts the rows of a plan and, if there is anything to convert or report, writes them as a new run of the batch. */
 export async function writeRun(
   rows: AsyncIterable<SettledRow>,
-  { files, batchFolder, lastRun, canRun, mayBeDone, mayBeAll = false, writing }: RunWriting,
+  { files, batchFolder, lastRun, canRun, canTry, mayBeDone, mayBeAll = false, writing }: RunWriting,
 ): Promise<ReturnType<PlanCounts['summary']> & { isRefused: boolean; run?: BatchRun }> {
   const counts = new PlanCounts();
   const lines = inChunks(manifestLines(rows, counts));
-  const isToDo = () => counts.sums.todo > 0 || ((mayBeDone === true || counts.hasNews) && !counts.isRefused(mayBeAll));
+  const isToDo = () =>
+    (counts.sums.todo > 0 && canTry()) || ((mayBeDone === true || counts.hasNews) && !counts.isRefused(mayBeAll));
   const summary = () => ({ ...counts.summary(), isRefused: counts.isRefused(mayBeAll) });
   try {
     const held: string[] = [];

@@ -70,7 +70,7 @@ export function csvLines(rows: readonly RunRow[], ui: TemporalUi | undefined): s
 
 /** `receipt.csv`: three lines; an empty cell is unknown or not applicable. */
 export function receiptCsv(batch: string, { charged, possiblyCharged, notCharged }: Receipt): string {
-  const columns = ['batch', 'charge', 'conversions', 'files', 'vcredits', 'vcreditsAtMost'];
+  const columns = ['batch', 'charge', 'conversions', 'files', 'vcredits', 'vcreditsAtMost', 'suspect'];
   const name = text(batch);
   const lines = [
     { batch: name, charge: 'yes', ...charged },

@@ -166,6 +166,7 @@ function receipt({ receipt: { charged, possiblyCharged, notCharged }, running }:
     <h2>Receipt${running && ' so far'}</h2>
     <dl>
       ${fact('Charged', `${counted(charged.conversions, 'conversion')}, ${counted(charged.vcredits, 'vCredit')}`)}
+      ${charged.suspect !== undefined && fact('Suspect among them', counted(charged.suspect, 'conversion'))}
       ${fact('Possibly charged', conversions === 0 ? 'none' : `${counted(conversions, 'conversion')}, ${most}`)}
       ${fact('Not charged', counted(notCharged.files, 'file'))}
     </dl>

@@ -44,11 +44,15 @@ interface BarRow {
   name: Markup;
   count: number;
   failed: number;
+  /** Of those that have not failed. */
+  tone?: Share['tone'];
 }
 
-export function formats({ formats: pairs }: BatchReport): Markup {
+export function formats({ formats: pairs, counts, running }: BatchReport): Markup {
+  // Some have not been converted.
+  const tone: Share['tone'] = running !== undefined || counts.cancelled > 0 ? 'done' : 'good';
   const rows = Object.entries(pairs)
-    .map(([pair, { files, failed }]) => ({ name: html`<bdi>${pair}</bdi>`, count: files, failed }))
+    .map(([pair, { files, failed }]) => ({ name: html`<bdi>${pair}</bdi>`, count: files, failed, tone }))
     .sort((one, other) => other.count - one.count);
   return barTable(html`<h2>Formats</h2>`, { caption: 'Formats', what: 'From and to' }, rows);
 }
@@ -68,9 +72,9 @@ function barTable(
 ): Markup {
   if (rows.length === 0) return html``;
   const most = Math.max(...rows.map(({ count }) => count));
-  const line = ({ name, count, failed }: BarRow) => {
+  const line = ({ name, count, failed, tone = 'good' }: BarRow) => {
     const shares: Share[] = [
-      { tone: 'good', count: count - failed },
+      { tone, count: count - failed },
       { tone: 'bad', count: failed },
     ];
     return html`<tr>

@@ -351,10 +351,10 @@ class ConversionBatch implements ControlledBatch {
     if (failure !== undefined) throw unwrap(failure);
     await this.results.rest();
     const { items, tally } = this;
-    // If the budget runs out with the last row, it stops nothing.
-    const isWhole = this.stop === 'budget' && tally.ended === items;
-    const status = isWhole ? 'completed' : (this.stop ?? 'completed');
     const { planned, run } = this.carried;
+    // If the budget runs out with the last row, it stops nothing. Without a run, it was spent before.
+    const isWhole = this.stop === 'budget' && tally.ended === items && (run !== undefined || !planned?.todo);
+    const status = isWhole ? 'completed' : (this.stop ?? 'completed');
     tally.totals.cancelled += items - tally.ended;
     const result: ConversionBatchResult = run
       ? await this.writeFiles(run.folder, this.ended(status))

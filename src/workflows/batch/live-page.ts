@@ -71,11 +71,7 @@ export class LivePage {
       this.isWriting = true;
       Object.assign(carried, { written: carried.written + 1, at: now, shown: shown, pace: { at: now, ended } });
       void this.write({ ...state, at: now, ...(perSecond !== undefined && { perSecond }) });
-    } else if (
-      this.isWorthTimer(dueMs, { now, isHeld }) &&
-      (carried.written > 0 || (isHeld && state.status !== 'stopping'))
-    ) {
-      // No timer before the first page, since most batches end earlier, unless a long silence may follow.
+    } else if (this.isWorthTimer(dueMs, { now, isHeld })) {
       const at = (this.timedAt = now + dueMs);
       void sleep(dueMs, { summary: 'before the next page of the report' }).then(() => {
         // A later timer may have replaced this one.

@@ -34,9 +34,10 @@ export async function listSchedules(context: CommandContext): Promise<void> {
 /** Lines about what the last sweep did not convert; empty if it converted everything. */
 function incompleteSweep(name: string, result: ConversionSweepResult): string[] {
   if (result.status === 'batchRunning') return [];
-  const { failed, unmoved, planned: { leftOut = 0, warnings = [] } = {} } = result;
+  const { status, failed, cancelled, unmoved, planned: { leftOut = 0, warnings = [] } = {} } = result;
   const missed = [
     failed > 0 ? `${counted(failed, 'file')} not converted` : '',
+    status === 'budget' ? `${counted(cancelled, 'file')} not tried, as the vCredits of --max-vcredits are spent` : '',
     leftOut > 0 ? `${counted(leftOut, 'file or folder', 'files or folders')} can't be read` : '',
   ].filter((each) => each !== '');
   const stayed = unmoved ? [`Schedule ${name}: ${unmovedMessage(unmoved)}`] : [];

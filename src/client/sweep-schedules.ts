@@ -20,16 +20,17 @@ import { isOpen } from '../job/job-outcome';
 import { conversionSweepType, defaultTaskQueue } from '../job/names';
 import { parametersKey } from '../job/parameters';
 import { searchAttributes, storable } from '../job/search-attributes';
-import {
-  checkSettings,
-  planSchema,
-  spelledUri,
-  toSettings,
-  type BatchSettings,
-  type PlanRequest,
-} from './batch-request';
+import { checkSettings, planSchema, toSettings, type BatchSettings, type PlanRequest } from './batch-request';
 import { endOf } from './conversion-handle';
-import { checkRequest, fileName, InvalidRequestError, splitRequest, targetFormat, nonEmptyText } from './job-request';
+import {
+  checkRequest,
+  fileName,
+  InvalidRequestError,
+  splitRequest,
+  targetFormat,
+  nonEmptyText,
+  toUri,
+} from './job-request';
 import { readFailedBatchStep } from './operations/job-waiting';
 import { hasSearchAttributes } from './operations/search-attributes';
 
@@ -188,7 +189,7 @@ export class SweepSchedules {
         scheduleId: name,
         spec: specOf(times),
         policies: { overlap: overlapPolicies[overlap], catchupWindow },
-        memo: { [memoKey]: { from: spelledUri(from), to, out: spelledUri(out), ...times } },
+        memo: { [memoKey]: { from: toUri(from), to, out: toUri(out), ...times } },
         action: {
           type: 'startWorkflow',
           workflowType: conversionSweepType,
@@ -313,7 +314,7 @@ function toMoves(
 ): SourceMoves | undefined {
   const folderFor = (field: string, written: string | undefined): string | undefined => {
     if (written === undefined) return undefined;
-    const folder = asFolder(spelledUri(written));
+    const folder = asFolder(toUri(written));
     const scheme = /^[^:]*:/.exec(from)?.[0] ?? '';
     const refusal = (problem: string) => new InvalidRequestError(`This schedule can't be made. ${field}: ${problem}`);
     if (folder === from) throw refusal('is the folder that is converted; name another one');
@@ -332,7 +333,7 @@ export function toSweepInput(request: SweepScheduleRequest, defaultApp: string):
   const { from, to, parameters, out, batchFolder, extension, template } = own;
   const { recursive, exclude = [], unconvertible, settledForMs = minute } = own;
   checkSettings(rest, "This schedule can't be made.");
-  const folder = asFolder(spelledUri(from));
+  const folder = asFolder(toUri(from));
   const what = {
     sources: [folder],
     to,
@@ -341,10 +342,10 @@ export function toSweepInput(request: SweepScheduleRequest, defaultApp: string):
     ...(parametersKey(parameters) !== '' && { parameters }),
   };
   const plan: BatchPlan = {
-    folder: asFolder(spelledUri(batchFolder)),
+    folder: asFolder(toUri(batchFolder)),
     what: defined(what),
     cwd: folder,
-    out: asFolder(spelledUri(out)),
+    out: asFolder(toUri(out)),
     settledForMs,
     ...defined({
       moves: toMoves(folder, own),

@@ -222,6 +222,13 @@ export function decoded(text: string): string {
   }
 }
 
+/** What a URI names: equal for all spellings of the same file. Other escapes in a web address could name another file. */
+export function placeOf(uri: string): string {
+  const url = URL.canParse(uri) ? new URL(uri) : undefined;
+  if (url?.protocol === 'file:') return decoded(url.pathname).replace(/\/+/g, '/');
+  return url && /^https?:$/.test(url.protocol) ? url.href : decoded(uri);
+}
+
 /** The display name of a job's source. */
 export function sourceName(source: ConversionSource): string {
   return 'uri' in source ? lastSegment(source.uri) : (source.name ?? `task ${source.connector}`);

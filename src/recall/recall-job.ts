@@ -9,7 +9,7 @@ import { contentAsDelivered, namedByHand, recallLeft, type Left } from '../batch
 import { findWorkflow } from '../history/find-workflow';
 import { readJobHistory, readRun, type JobHistory } from '../history/job-history';
 import type { RecallJobInput, RecallJobResult } from '../job/activities';
-import type { JobOutcome } from '../job/types';
+import { placeOf, type JobOutcome } from '../job/types';
 import { failureCodes } from '../job/activities';
 import { conversionJobType } from '../job/names';
 import { defined } from '../job/defined';
@@ -34,11 +34,12 @@ export function isSameJob(one: JobIdentity, other: JobIdentity): boolean {
 }
 
 function keyOf({ output, input, parameters, destination, ...of }: JobIdentity): string {
-  return JSON.stringify([sourceKeyOf(of), output, input ?? null, parametersKey(parameters), destination ?? null]);
+  const place = destination === undefined ? null : placeOf(destination);
+  return JSON.stringify([sourceKeyOf(of), output, input ?? null, parametersKey(parameters), place]);
 }
 
 function sourceKeyOf({ app, source }: Pick<JobIdentity, 'app' | 'source'>): string {
-  return JSON.stringify([app, 'uri' in source ? source.uri : { connector: source.connector }]);
+  return JSON.stringify([app, 'uri' in source ? placeOf(source.uri) : { connector: source.connector }]);
 }
 
 /** Decides what the next run of a job does about the last one, by the table of docs/repetition.md. Sends nothing. */

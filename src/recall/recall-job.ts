@@ -18,7 +18,7 @@ import { markOf, outcomeOfFailure, outcomeOfResult, rowOfEarlier } from '../job/
 import { parametersKey } from '../job/parameters';
 import { shellWord } from '../messages/wording';
 import type { FileStore } from '../storage/file-store';
-import { lastRun } from './last-run';
+import { lastRun, runBeforeReset } from './last-run';
 
 export interface RecallTools {
   client: Client;
@@ -84,7 +84,7 @@ export async function recallJob(
 
 /**
  * State left by the last run of this very conversion. A run that made something else at the same destination, or ended before its
- * decision, is skipped for the run that it recalls; a reset run that has submitted nothing since, for the run it was reset from.
+ * decision, is skipped for the run that it recalls; a reset run that has submitted nothing since, for the run before it.
  * If that has left no charge: what a later one of the same source with other options has left open.
  */
 async function readLeft(
@@ -103,9 +103,11 @@ async function readLeft(
     if (!run || !history) return { left: { charge: 'maybe', ...known, options }, outcome: unreadableJob };
     const { input, recalled, result, resetFrom } = history;
     const hasDecided = !input.recall || recalled === 'start' || result !== undefined;
-    let before = input.recall?.runId;
-    if (resetFrom !== undefined && !isDelivered(history)) before = resetFrom;
-    else if (hasDecided && sourceKeyOf(job) === sourceKeyOf(input)) {
+    if (resetFrom !== undefined && !isDelivered(history)) {
+      run = await runBeforeReset(client, run, resetFrom);
+      continue;
+    }
+    if (hasDecided && sourceKeyOf(job) === sourceKeyOf(input)) {
       const outcome = await outcomeOf(client, run, history);
       const left = leftBy(history, outcome, optionsOf(input));
       if (!isSameJob(job, input)) other ??= left;
@@ -113,8 +115,8 @@ async function readLeft(
         return withForgotten({ left, outcome }, { ...known, options });
       } else return { left: left.charge === 'no' ? (openOf(other) ?? left) : left, outcome };
     }
-    if (before === undefined) break;
-    run = await findWorkflow(client, workflowId, before);
+    if (!input.recall) break;
+    run = await findWorkflow(client, workflowId, input.recall.runId);
   }
   const open = known ? undefined : openOf(other);
   return { left: open ?? { charge: 'no', ...known, options }, outcome: { status: 'failed', charge: 'no' } };

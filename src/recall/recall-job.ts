@@ -15,7 +15,7 @@ import { conversionJobType } from '../job/names';
 import { defined } from '../job/defined';
 import type { EarlierRuns } from '../job/charge';
 import { markOf, outcomeOfFailure, outcomeOfResult, rowOfEarlier } from '../job/job-outcome';
-import { parametersKey } from '../job/parameters';
+import { optionsKey } from '../job/parameters';
 import { shellWord } from '../messages/wording';
 import type { FileStore } from '../storage/file-store';
 import { lastRun, runBeforeReset } from './last-run';
@@ -33,9 +33,9 @@ export function isSameJob(one: JobIdentity, other: JobIdentity): boolean {
   return keyOf(one) === keyOf(other);
 }
 
-function keyOf({ output, input, parameters, destination, ...of }: JobIdentity): string {
-  const place = destination === undefined ? null : placeOf(destination);
-  return JSON.stringify([sourceKeyOf(of), output, input ?? null, parametersKey(parameters), place]);
+function keyOf(job: JobIdentity): string {
+  const { destination } = job;
+  return JSON.stringify([sourceKeyOf(job), optionsKey(job), destination === undefined ? null : placeOf(destination)]);
 }
 
 function sourceKeyOf({ app, source }: Pick<JobIdentity, 'app' | 'source'>): string {

@@ -136,13 +136,13 @@ describe('a job of executeConversion', () => {
     expect(rig.stub.count('convert/file') - before).toBe(1);
   });
 
-  it('recognises a source and a destination that others spell otherwise', async () => {
+  it('recognises a source, a format and a destination that others spell otherwise', async () => {
     const { source, destination = '', ...usual } = await jobTo('spelled~1');
     const { uri } = source as { uri: string };
     const other = (typed: string) => typed.replace('%7E', '~').replace(/[^/]*$/, 'x/../$&');
     const before = rig.stub.count('convert/file');
     await rig.client.convert({ ...usual, source, destination });
-    const overwriting = { ...usual, source: { uri: other(uri) }, onExisting: 'overwrite' } as const;
+    const overwriting = { ...usual, source: { uri: other(uri) }, output: 'PDF', onExisting: 'overwrite' } as const;
     const done = { status: 'skipped', recalled: true };
     await expect(convertOnce({ ...overwriting, destination })).resolves.toMatchObject(done);
     await expect(convertOnce({ ...overwriting, destination: other(destination) })).resolves.toMatchObject(done);

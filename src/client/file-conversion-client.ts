@@ -2,7 +2,7 @@ import { WorkflowExecutionAlreadyStartedError, type Client } from '@temporalio/c
 import { z } from 'zod';
 import type { PlannedBatch } from '../batch/plan/planned-batch';
 import { hidesPayloads } from '../encryption/data-converter';
-import { findWorkflow } from '../history/find-workflow';
+import { findWorkflow, firstRunOf } from '../history/find-workflow';
 import { isSameJob } from '../recall/recall-job';
 import { readRunning } from '../recall/running-job';
 import type { ConversionBatchInput } from '../batch/model/types';
@@ -134,7 +134,8 @@ export class FileConversionClient {
       const running = await readRunning({ client: this.client, files: this.files }, found);
       if (isSameJob(running.input, asked)) {
         if (running.isChanged) throw new JobRunningError('SOURCE_CHANGED', workflowId);
-        return new ConversionHandle(this.client.workflow.getHandle(workflowId), { isAttached: true });
+        const run = defined({ firstExecutionRunId: firstRunOf(found) });
+        return new ConversionHandle(this.client.workflow.getHandle(workflowId, undefined, run), { isAttached: true });
       }
       if (onExisting !== 'rename' || options.workflowId !== undefined || destination === undefined) {
         throw new JobRunningError('DESTINATION_TAKEN', workflowId);

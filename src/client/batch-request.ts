@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { planDry } from '../batch/plan/dry-plan';
 import type { PlannedBatch } from '../batch/plan/planned-batch';
-import { asFolder, batchFolderOf, folderOf, shownAsWritten } from '../batch/uris';
+import { asFolder, batchFolderOf, folderOf, resolveName, shownAsWritten, uriOfPath } from '../batch/uris';
 import {
   type BatchPlan,
   type BatchSources,
@@ -17,7 +17,6 @@ import { defaultPolicies, unconvertibleChoices, type Unconvertible } from '../jo
 import type { FileStore } from '../storage/file-store';
 import {
   checkRequest,
-  currentFolder,
   formatLike,
   InvalidRequestError,
   jobOptions,
@@ -82,7 +81,7 @@ export interface BatchRequest extends Omit<ConversionBatchInput, 'app' | 'plan' 
 function toPlan(name: string, request: PlanRequest): BatchPlan {
   const { sources = [], manifest, out, runs, template, unconvertible } = request;
   const cwd = currentFolder();
-  const folder = (path: string | undefined) => (path === undefined ? undefined : asFolder(toUri(path)));
+  const folder = (path: string | undefined) => (path === undefined ? undefined : asFolder(spelledUri(path)));
   return {
     folder: batchFolderOf(name, {
       runs: folder(runs),
@@ -110,7 +109,7 @@ function whatToConvert(request: PlanRequest): BatchPlan['what'] {
     if (value !== undefined) throw refusal(`${field}: is not for a manifest, which names its files itself`);
   }
   if (typeof to === 'object') throw refusal('to: a row of a manifest has one format');
-  const uri = toUri(manifest);
+  const uri = spelledUri(manifest);
   return {
     manifest: uri,
     name: shownAsWritten(manifest),
@@ -132,6 +131,15 @@ export async function planRequested(
   if (!plan || plan.what === 'last') throw new InvalidRequestError('items: there is nothing to plan');
   const { onUnknownOutcome: asked = defaultPolicies.onUnknownOutcome } = policies ?? {};
   return planDry({ ...plan, files, onUnknownOutcome: resubmit ? 'resubmit' : asked, again, signal });
+}
+
+function currentFolder(): string {
+  return asFolder(uriOfPath(process.cwd()));
+}
+
+/** The canonical URI of a path or URI, by which batches compare files. */
+export function spelledUri(written: string): string {
+  return resolveName(written, currentFolder()) ?? toUri(written);
 }
 
 const itemSchema = z.strictObject({
@@ -199,8 +207,8 @@ export function checkSettings(request: BatchSettings, what: string): void {
 
 function toInlineItems(items: readonly InlineItem[]): InlineItem[] {
   const inline = items.map(({ source, output, input, parameters, destination, onExisting }) => ({
-    ...defined({ source: toUri(source), output, input, parameters }),
-    destination: toUri(destination),
+    ...defined({ source: spelledUri(source), output, input, parameters }),
+    destination: spelledUri(destination),
     ...defined({ onExisting }),
   }));
   const found = problemOfInline(inline);

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
-import { asFolder, resolveName, uriOfPath } from '../batch/uris';
 import { charges, type EarlierRuns } from '../job/charge';
 import {
   credentialsProblem,
@@ -126,7 +127,7 @@ export function toJobInput(request: ConversionRequest, defaultApp: string): Conv
   // In the order in which the Temporal UI should show them.
   return {
     app: app ?? defaultApp,
-    source: typeof source === 'string' ? { uri: toUri(source) } : 'uri' in source ? { uri: toUri(source.uri) } : source,
+    source: typeof source === 'string' ? { uri: toUri(source) } : source,
     ...rest,
     ...(parametersKey(parameters) !== '' && { parameters }),
     ...(destination !== undefined && { destination: toUri(destination) }),
@@ -145,11 +146,9 @@ export function newWorkflowId(
   return `convert/${name}-${suffix}`;
 }
 
-/** The URI of a path or URI, in the one spelling by which jobs and batches compare files. A folder ends with a slash. */
+/** Converts a path to a URI. Keeps a trailing slash, which marks a folder. */
 export function toUri(pathOrUri: string): string {
-  return resolveName(pathOrUri, currentFolder()) ?? pathOrUri;
-}
-
-export function currentFolder(): string {
-  return asFolder(uriOfPath(process.cwd()));
+  if (/^[a-z][a-z0-9+.-]+:/i.test(pathOrUri) && !/^[a-z]:[\\/]/i.test(pathOrUri)) return pathOrUri;
+  const uri = pathToFileURL(path.resolve(pathOrUri)).href;
+  return /[\\/]$/.test(pathOrUri) && !uri.endsWith('/') ? `${uri}/` : uri;
 }

@@ -20,17 +20,16 @@ import { isOpen } from '../job/job-outcome';
 import { conversionSweepType, defaultTaskQueue } from '../job/names';
 import { parametersKey } from '../job/parameters';
 import { searchAttributes, storable } from '../job/search-attributes';
-import { checkSettings, planSchema, toSettings, type BatchSettings, type PlanRequest } from './batch-request';
-import { endOf } from './conversion-handle';
 import {
-  checkRequest,
-  fileName,
-  InvalidRequestError,
-  splitRequest,
-  targetFormat,
-  nonEmptyText,
-  toUri,
-} from './job-request';
+  checkSettings,
+  planSchema,
+  spelledUri,
+  toSettings,
+  type BatchSettings,
+  type PlanRequest,
+} from './batch-request';
+import { endOf } from './conversion-handle';
+import { checkRequest, fileName, InvalidRequestError, splitRequest, targetFormat, nonEmptyText } from './job-request';
 import { readFailedBatchStep } from './operations/job-waiting';
 import { hasSearchAttributes } from './operations/search-attributes';
 
@@ -189,7 +188,7 @@ export class SweepSchedules {
         scheduleId: name,
         spec: specOf(times),
         policies: { overlap: overlapPolicies[overlap], catchupWindow },
-        memo: { [memoKey]: { from: toUri(from), to, out: toUri(out), ...times } },
+        memo: { [memoKey]: { from: spelledUri(from), to, out: spelledUri(out), ...times } },
         action: {
           type: 'startWorkflow',
           workflowType: conversionSweepType,
@@ -314,7 +313,7 @@ function toMoves(
 ): SourceMoves | undefined {
   const folderFor = (field: string, written: string | undefined): string | undefined => {
     if (written === undefined) return undefined;
-    const folder = asFolder(toUri(written));
+    const folder = asFolder(spelledUri(written));
     const scheme = /^[^:]*:/.exec(from)?.[0] ?? '';
     const refusal = (problem: string) => new InvalidRequestError(`This schedule can't be made. ${field}: ${problem}`);
     if (folder === from) throw refusal('is the folder that is converted; name another one');
@@ -333,7 +332,7 @@ export function toSweepInput(request: SweepScheduleRequest, defaultApp: string):
   const { from, to, parameters, out, batchFolder, extension, template } = own;
   const { recursive, exclude = [], unconvertible, settledForMs = minute } = own;
   checkSettings(rest, "This schedule can't be made.");
-  const folder = asFolder(toUri(from));
+  const folder = asFolder(spelledUri(from));
   const what = {
     sources: [folder],
     to,
@@ -342,10 +341,10 @@ export function toSweepInput(request: SweepScheduleRequest, defaultApp: string):
     ...(parametersKey(parameters) !== '' && { parameters }),
   };
   const plan: BatchPlan = {
-    folder: asFolder(toUri(batchFolder)),
+    folder: asFolder(spelledUri(batchFolder)),
     what: defined(what),
     cwd: folder,
-    out: asFolder(toUri(out)),
+    out: asFolder(spelledUri(out)),
     settledForMs,
     ...defined({
       moves: toMoves(folder, own),

@@ -1,6 +1,5 @@
 import { batchFolderOf } from '../../src/batch/uris';
-import { toBatchInput } from '../../src/client/batch-request';
-import { toUri } from '../../src/client/job-request';
+import { spelledUri, toBatchInput } from '../../src/client/batch-request';
 import { toSweepInput } from '../../src/client/sweep-schedules';
 import { withoutSecrets } from '../../src/job/types';
 
@@ -33,7 +32,7 @@ it('rejects credentials in the URIs of a batch', () => {
 
 it('accepts a container before the host of a foreign store, but rejects a password', () => {
   const azure = 'abfss://invoices@account.dfs.core.windows.net/a b.md';
-  expect(toUri(azure)).toBe('abfss://invoices@account.dfs.core.windows.net/a%20b.md');
+  expect(spelledUri(azure)).toBe('abfss://invoices@account.dfs.core.windows.net/a%20b.md');
   expect(withoutSecrets(azure)).toBe(azure);
   expect(withoutSecrets('sftp://me:secret@host/a?b')).toBe('sftp://host/a');
   const start = (out: string) => toBatchInput({ name: 'n', manifest: 'm.csv', out }, 'app');
@@ -43,6 +42,6 @@ it('accepts a container before the host of a foreign store, but rejects a passwo
 });
 
 it('normalises the spelling of URIs, so that batches can compare them', () => {
-  expect(toUri('s3://archive/dt=2026-01-01/ü b/')).toBe(toUri('s3://archive/dt%3D2026-01-01/%C3%BC%20b/'));
-  expect(toUri('out/')).toBe(toUri(`${process.cwd()}/out/`));
+  expect(spelledUri('s3://archive/dt=2026-01-01/ü b/')).toBe(spelledUri('s3://archive/dt%3D2026-01-01/%C3%BC%20b/'));
+  expect(spelledUri('out/')).toBe(spelledUri(`${process.cwd()}/out/`));
 });

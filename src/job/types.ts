@@ -224,9 +224,10 @@ export function decoded(text: string): string {
 
 /** What a URI names: equal for all spellings of the same file. Other escapes in a web address could name another file. */
 export function placeOf(uri: string): string {
-  const url = URL.canParse(uri) ? new URL(uri) : undefined;
-  if (url?.protocol === 'file:') return decoded(url.pathname).replace(/\/+/g, '/');
-  return url && /^https?:$/.test(url.protocol) ? url.href : decoded(uri);
+  if (!URL.canParse(uri)) return decoded(uri);
+  const { protocol, pathname, href } = new URL(uri);
+  if (protocol === 'file:') return decoded(pathname).replace(/\/+/g, '/');
+  return /^https?:$/.test(protocol) ? href : protocol + decoded(uri.slice(protocol.length));
 }
 
 /** The display name of a job's source. */

@@ -15,7 +15,7 @@ it.each([
     'file:///out/a~b%20[1].pdf',
     ['file:///out/a%7Eb %5B1%5D.pdf', 'file:/out//x/../a~b%20[1].pdf', 'FILE://localhost/out/./a~b%20[1].pdf'],
   ],
-  ['s3://bucket/dt%3D1/a%20b.pdf', ['s3://bucket/dt=1/a b.pdf']],
+  ['s3://bucket/dt%3D1/a%20b.pdf', ['S3://bucket/dt=1/a b.pdf']],
 ])('the job of %s has one id, however the destination is spelled', (destination, others) => {
   const source = { uri: 'file:///in/report.md' };
   const id = jobIdOf({ source, destination });

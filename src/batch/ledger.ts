@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { lookUpErrorCode } from '../contract/error-codes';
 import type { BatchItem, ConversionOptions, Delivered, Refusal, Fingerprint, Unresolved } from './model/types';
 import type { BatchItemResult } from './model/state';
-import type { BatchItemStatus } from '../job/types';
+import { placeOf, type BatchItemStatus } from '../job/types';
 import { defined } from '../job/defined';
 import { markOf } from '../job/job-outcome';
 import { Spending } from './model/spending';
@@ -105,7 +105,7 @@ export class Ledger {
   }
 
   find(destination: string): LedgerRow | undefined {
-    return this.rowsOf.get(destination);
+    return this.rowsOf.get(placeOf(destination));
   }
 
   /** In the order of that run. */
@@ -140,11 +140,11 @@ export async function addToLedger(
     yield jsonLine({ run: run.number, vcredits: before.vcredits + (isIn ? 0 : vcredits) });
     const own = new Set<string>();
     for await (const { row } of rowsOfRun(files, run, signal)) {
-      if (!isUnclear(row)) own.add(row.destination);
+      if (!isUnclear(row)) own.add(placeOf(row.destination));
       yield jsonLine(row);
     }
     for await (const line of readLedger(files, batchFolder, signal)) {
-      if ('destination' in line && !isUnclear(line) && !own.has(line.destination)) yield jsonLine(line);
+      if ('destination' in line && !isUnclear(line) && !own.has(placeOf(line.destination))) yield jsonLine(line);
     }
   };
   await writeFile(files, batchFolder + ledgerFile, lines(), { writing });
@@ -156,7 +156,7 @@ function isUnclear({ refused }: LedgerRow): boolean {
 
 /** Unclear rows have keys of their own, so that they don't replace what is known about the destination. */
 function keyOf(row: LedgerRow, count: number): string {
-  return isUnclear(row) ? `unclear ${count}` : row.destination;
+  return isUnclear(row) ? `unclear ${count}` : placeOf(row.destination);
 }
 
 async function headOf(files: FileStore, batchFolder: string, signal: AbortSignal | undefined): Promise<LedgerHead> {

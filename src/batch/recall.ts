@@ -3,7 +3,7 @@ import { decideRepetition, type EarlierRuns, type RepetitionRules, type SourceCo
 import { defined } from '../job/defined';
 import { lastSegment, type OutputFile } from '../job/types';
 import { markOf } from '../job/job-outcome';
-import { parametersKey } from '../job/parameters';
+import { optionsKey } from '../job/parameters';
 import type { FileStore } from '../storage/file-store';
 import { lookAtSource, sameContent } from './contents';
 
@@ -81,9 +81,8 @@ async function contentAsLeft(
   return (await lookAtSource(files, asked.source)).kind === 'none' ? 'unknown' : 'changed';
 }
 
-export function hasOptions(asked: ConversionOptions, { output, input, parameters }: ConversionOptions): boolean {
-  const isSameFormat = asked.output === output && asked.input === input;
-  return isSameFormat && parametersKey(asked.parameters) === parametersKey(parameters);
+export function hasOptions(asked: ConversionOptions, options: ConversionOptions): boolean {
+  return optionsKey(asked) === optionsKey(options);
 }
 
 export async function isThere(files: FileStore, { uri, bytes }: OutputFile): Promise<boolean> {

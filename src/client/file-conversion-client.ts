@@ -1,8 +1,9 @@
+import { isDeepStrictEqual } from 'node:util';
 import { WorkflowExecutionAlreadyStartedError, type Client } from '@temporalio/client';
 import { z } from 'zod';
 import type { PlannedBatch } from '../batch/plan/planned-batch';
 import { hidesPayloads } from '../encryption/data-converter';
-import { findWorkflow } from '../history/find-workflow';
+import { findWorkflow, firstRunOf, readStartInput } from '../history/find-workflow';
 import { isSameJob } from '../recall/recall-job';
 import { readRunning } from '../recall/running-job';
 import type { ConversionBatchInput } from '../batch/model/types';
@@ -134,7 +135,8 @@ export class FileConversionClient {
       const running = await readRunning({ client: this.client, files: this.files }, found);
       if (isSameJob(running.input, asked)) {
         if (running.isChanged) throw new JobRunningError('SOURCE_CHANGED', workflowId);
-        return new ConversionHandle(this.client.workflow.getHandle(workflowId), { isAttached: true });
+        const run = defined({ firstExecutionRunId: firstRunOf(found) });
+        return new ConversionHandle(this.client.workflow.getHandle(workflowId, undefined, run), { isAttached: true });
       }
       if (onExisting !== 'rename' || options.workflowId !== undefined || destination === undefined) {
         throw new JobRunningError('DESTINATION_TAKEN', workflowId);
@@ -181,11 +183,20 @@ export class FileConversionClient {
   }
 
   private async startBatchOf(start: Awaited<ReturnType<FileConversionClient['batchOptions']>>): Promise<BatchHandle> {
+    const { workflowId, args, workflowIdConflictPolicy } = start;
+    const [{ items }] = args;
     try {
-      return new BatchHandle(await this.client.workflow.start(conversionBatchType, start), this.files);
+      const workflow = await this.client.workflow.start(conversionBatchType, start);
+      if (items && workflowIdConflictPolicy === 'USE_EXISTING') {
+        // Results of inline items are told by their numbers.
+        const run = { workflowId, runId: workflow.firstExecutionRunId };
+        const running = (await readStartInput(this.client.workflow, run)) as ConversionBatchInput;
+        if (!isDeepStrictEqual(running.items, items)) throw new BatchRunningError(workflowId);
+      }
+      return new BatchHandle(workflow, this.files);
     } catch (error) {
       if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
-      throw new BatchRunningError(start.workflowId, { cause: error });
+      throw new BatchRunningError(workflowId, { cause: error });
     }
   }
 

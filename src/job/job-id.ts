@@ -1,4 +1,4 @@
-import { decoded, lastSegment, sourceName, type ConversionSource } from './types';
+import { placeOf, sourceName, type ConversionSource } from './types';
 
 const maxPartLength = 80;
 
@@ -19,13 +19,12 @@ export function jobIdOf(
   { isHidden = false, number = 1 }: { isHidden?: boolean | undefined; number?: number | undefined } = {},
 ): string {
   const isFolder = destination.endsWith('/');
-  const place = decoded(destination.replace(/^file:\/\/(?=\/)/i, ''));
-  const key = isFolder ? `${place}\0${'uri' in source ? source.uri : source.connector}` : place;
+  const place = placeOf(destination);
+  const key = isFolder ? `${place}\0${'uri' in source ? placeOf(source.uri) : source.connector}` : place;
   const suffix = `${digest(key)}${number > 1 ? `-${number}` : ''}`;
   if (isHidden) return suffix;
-  const folder = isFolder ? destination : destination.replace(/[^/]*$/, '');
-  const name = isFolder ? sourceName(source) : lastSegment(destination);
-  const parts = [lastSegment(folder), name].map(readable).filter((part) => part !== '');
+  const [folder = '', name = ''] = place.split('/').slice(-2);
+  const parts = [folder, isFolder ? sourceName(source) : name].map(readable).filter((part) => part !== '');
   return `${parts.join('/')}-${suffix}`;
 }
 

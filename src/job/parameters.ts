@@ -32,6 +32,17 @@ export function parametersKey(parameters: ConversionParameters = {}): string {
   return entries.length === 0 ? '' : JSON.stringify(entries);
 }
 
+/** Equal for conversions with the same options. The case of a format's name makes no difference. */
+export function optionsKey({ output, input, parameters }: Options): string {
+  return JSON.stringify([output.toLowerCase(), input?.toLowerCase() ?? null, parametersKey(parameters)]);
+}
+
+interface Options {
+  output: string;
+  input?: string | undefined;
+  parameters?: ConversionParameters | undefined;
+}
+
 /** Merges the parameters of all rows with those of one, which take precedence; undefined if there are none. */
 export function mergeParameters(
   common: ConversionParameters | undefined,

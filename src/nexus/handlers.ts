@@ -134,9 +134,14 @@ async function findConversion(client: Client, workflowId: string): Promise<Found
   return { ...found, kind: 'other' };
 }
 
-/** Policies may differ: they change when a job gives up, not its result. */
+/** Policies may differ: they change when a job gives up, not its result. An operator may have retried the job. */
 function requireSameJob({ workflowId, ...earlier }: FoundWorkflow, input: ConversionJobInput): void {
-  const madeOf = (each: ConversionJobInput) => ({ ...each, policies: undefined, earlier: undefined });
+  const madeOf = (each: ConversionJobInput) => ({
+    ...each,
+    policies: undefined,
+    earlier: undefined,
+    recall: undefined,
+  });
   if (earlier.kind === 'job' && isDeepStrictEqual(madeOf(earlier.input), madeOf(input))) return;
   throw new HandlerError(
     'CONFLICT',

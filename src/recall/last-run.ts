@@ -26,6 +26,22 @@ export async function lastRun(
   return last;
 }
 
+/** The last run under the id before a reset of the given run made this one. Any run can be reset, also one that others have followed. */
+export async function runBeforeReset(
+  client: Client,
+  { workflowId, startTime: resetAt }: WorkflowExecutionDescription,
+  resetFrom: string,
+): Promise<WorkflowExecutionDescription | undefined> {
+  const base = await findWorkflow(client, workflowId, resetFrom);
+  if (!base) return undefined;
+  const followed = (await runsSince(client, workflowId, base.startTime)).filter((run) => run.startTime < resetAt);
+  const last = followed.reduce<Pick<WorkflowExecutionInfo, 'runId' | 'startTime'>>(
+    (one, other) => (other.startTime > one.startTime ? other : one),
+    base,
+  );
+  return last.runId === base.runId ? base : findWorkflow(client, workflowId, last.runId);
+}
+
 interface Asked {
   workflowId: string;
   since: Date;

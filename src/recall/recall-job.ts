@@ -9,16 +9,16 @@ import { contentAsDelivered, namedByHand, recallLeft, type Left } from '../batch
 import { findWorkflow } from '../history/find-workflow';
 import { readJobHistory, readRun, type JobHistory } from '../history/job-history';
 import type { RecallJobInput, RecallJobResult } from '../job/activities';
-import type { JobOutcome } from '../job/types';
+import { placeOf, type JobOutcome } from '../job/types';
 import { failureCodes } from '../job/activities';
 import { conversionJobType } from '../job/names';
 import { defined } from '../job/defined';
 import type { EarlierRuns } from '../job/charge';
 import { markOf, outcomeOfFailure, outcomeOfResult, rowOfEarlier } from '../job/job-outcome';
-import { parametersKey } from '../job/parameters';
+import { optionsKey } from '../job/parameters';
 import { shellWord } from '../messages/wording';
 import type { FileStore } from '../storage/file-store';
-import { lastRun } from './last-run';
+import { lastRun, runBeforeReset } from './last-run';
 
 export interface RecallTools {
   client: Client;
@@ -33,12 +33,13 @@ export function isSameJob(one: JobIdentity, other: JobIdentity): boolean {
   return keyOf(one) === keyOf(other);
 }
 
-function keyOf({ output, input, parameters, destination, ...of }: JobIdentity): string {
-  return JSON.stringify([sourceKeyOf(of), output, input ?? null, parametersKey(parameters), destination ?? null]);
+function keyOf(job: JobIdentity): string {
+  const { destination } = job;
+  return JSON.stringify([sourceKeyOf(job), optionsKey(job), destination === undefined ? null : placeOf(destination)]);
 }
 
 function sourceKeyOf({ app, source }: Pick<JobIdentity, 'app' | 'source'>): string {
-  return JSON.stringify([app, 'uri' in source ? source.uri : { connector: source.connector }]);
+  return JSON.stringify([app, 'uri' in source ? placeOf(source.uri) : { connector: source.connector }]);
 }
 
 /** Decides what the next run of a job does about the last one, by the table of docs/repetition.md. Sends nothing. */
@@ -83,7 +84,7 @@ export async function recallJob(
 
 /**
  * State left by the last run of this very conversion. A run that made something else at the same destination, or ended before its
- * decision, is skipped for the run that it recalls; a reset run that has submitted nothing since, for the run it was reset from.
+ * decision, is skipped for the run that it recalls; a reset run that has submitted nothing since, for the run before it.
  * If that has left no charge: what a later one of the same source with other options has left open.
  */
 async function readLeft(
@@ -102,9 +103,11 @@ async function readLeft(
     if (!run || !history) return { left: { charge: 'maybe', ...known, options }, outcome: unreadableJob };
     const { input, recalled, result, resetFrom } = history;
     const hasDecided = !input.recall || recalled === 'start' || result !== undefined;
-    let before = input.recall?.runId;
-    if (resetFrom !== undefined && !isDelivered(history)) before = resetFrom;
-    else if (hasDecided && sourceKeyOf(job) === sourceKeyOf(input)) {
+    if (resetFrom !== undefined && !isDelivered(history)) {
+      run = await runBeforeReset(client, run, resetFrom);
+      continue;
+    }
+    if (hasDecided && sourceKeyOf(job) === sourceKeyOf(input)) {
       const outcome = await outcomeOf(client, run, history);
       const left = leftBy(history, outcome, optionsOf(input));
       if (!isSameJob(job, input)) other ??= left;
@@ -112,8 +115,8 @@ async function readLeft(
         return withForgotten({ left, outcome }, { ...known, options });
       } else return { left: left.charge === 'no' ? (openOf(other) ?? left) : left, outcome };
     }
-    if (before === undefined) break;
-    run = await findWorkflow(client, workflowId, before);
+    if (!input.recall) break;
+    run = await findWorkflow(client, workflowId, input.recall.runId);
   }
   const open = known ? undefined : openOf(other);
   return { left: open ?? { charge: 'no', ...known, options }, outcome: { status: 'failed', charge: 'no' } };

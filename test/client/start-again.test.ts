@@ -58,6 +58,24 @@ it('attaches to a running job', async () => {
   expect(rig.stub.count('convert/file')).toBe(1);
 });
 
+it('gives the result of the job that it has attached to, not of a later one', async () => {
+  const job = await leaveAccepted();
+  const again = await start();
+  rig.stub.asAlways('task/response');
+  const { taskId } = await job.result();
+  await writeFile(source, '# another\n');
+  await finish({ onExisting: 'overwrite' });
+  expect(await again.result()).toMatchObject({ taskId });
+});
+
+it('names a result that stays at the service to whoever asks again by its id', async () => {
+  const ask = () =>
+    rig.client.convert({ source, output: 'pdf', policies: quickPolicies }, { workflowId: rig.taskQueue });
+  const { connector } = await ask();
+  expect(connector).toBeDefined();
+  expect(await ask()).toMatchObject({ status: 'skipped', recalled: true, connector });
+});
+
 it('rejects a job with other parameters while one is running, or gives it another name', async () => {
   const job = await leaveAccepted();
   const other = { parameters: { dpi: 300 } };

@@ -12,6 +12,7 @@ import { planRun, startRun } from '../support/batches';
 import { quickPolicies, startRig, type ConversionRig } from '../support/conversion-worker';
 import { newNamespace } from '../support/namespace';
 import { startNexusCaller, type NexusCaller } from '../support/nexus-caller';
+import { retryJob } from '../support/retry';
 import { answerRunning } from '../support/stub-service';
 import { testTemporalAddress } from '../support/temporal';
 import { until } from '../support/until';
@@ -150,6 +151,17 @@ describe('convert', () => {
       expect(failure.details).toEqual([expect.objectContaining({ code: 'INVALID_FORMAT', charge: 'no' })]);
     }
     expect(rig.stub.count('convert/file')).toBe(before + 1);
+  });
+
+  it('returns the result of the key once an operator has retried its failed job', async () => {
+    const input = { ...(await newJob()), policies: { ...quickPolicies, downloadDeadline: 500 } };
+    rig.stub.fail('download/url', 500, 'INTERNAL_SERVER_ERROR');
+    await caller.refusal('convert', input);
+    rig.stub.asAlways('download/url');
+    const retried = await (await retryJob(rig.temporal, idOf(input))).result();
+    expect(retried).toMatchObject({ status: 'succeeded' });
+    expect(await caller.call('convert', input)).toEqual(retried);
+    expect(conversionsOf(input)).toBe(1);
   });
 
   it('cancels the job when the caller cancels', async () => {

@@ -4,9 +4,14 @@ import type { Client } from '@temporalio/client';
 /** After the first workflow task, after the last one, or before the start of the last child. */
 export type ResetPoint = 'start' | 'latest' | 'lastChild';
 
-/** Resets the latest run of a workflow like an operator. Returns the id of the new run. */
-export async function resetWorkflow(client: Client, workflowId: string, to: ResetPoint): Promise<string> {
-  const { runId } = await client.workflow.getHandle(workflowId).describe();
+/** Resets a run of a workflow, by default the latest, like an operator. Returns the id of the new run. */
+export async function resetWorkflow(
+  client: Client,
+  workflowId: string,
+  to: ResetPoint,
+  olderRun?: string,
+): Promise<string> {
+  const { runId } = await client.workflow.getHandle(workflowId, olderRun).describe();
   const { events } = await client.workflow.getHandle(workflowId, runId).fetchHistory();
   const tasks = (events ?? []).flatMap((event) => (event.workflowTaskCompletedEventAttributes ? [event.eventId] : []));
   const children = (events ?? []).flatMap((event) => event.startChildWorkflowExecutionInitiatedEventAttributes ?? []);

@@ -121,6 +121,17 @@ describe('a batch of sources', () => {
 });
 
 describe('a batch of inline items', () => {
+  it('is not attached to by a program with other items, whose results it would be taken for', async () => {
+    await put('a.md');
+    await put('b.md');
+    const held = rig.stub.hold();
+    const attach = (...names: string[]) => rig.client.startBatch(inline(...names), { onRunning: 'attach' });
+    const [batch, same] = [await attach('a.md', 'b.md'), await attach('a.md', 'b.md')];
+    await expect(attach('b.md', 'a.md')).rejects.toThrow(BatchRunningError);
+    held.letGo();
+    expect(await same.result()).toEqual(await batch.result());
+  });
+
   it('touches no files except sources and results, returns the results itself, and converts nothing twice when started again', async () => {
     await put('a.md');
     await put('b.md');

@@ -136,6 +136,29 @@ describe('a job of executeConversion', () => {
     expect(rig.stub.count('convert/file') - before).toBe(1);
   });
 
+  it('recognises a source, a format and a destination that others spell otherwise', async () => {
+    const { source, destination = '', ...usual } = await jobTo('spelled~1');
+    const { uri } = source as { uri: string };
+    const other = (typed: string) => typed.replace('%7E', '~').replace(/[^/]*$/, 'x/../$&');
+    const before = rig.stub.count('convert/file');
+    await rig.client.convert({ ...usual, source, destination });
+    const overwriting = { ...usual, source: { uri: other(uri) }, output: 'PDF', onExisting: 'overwrite' } as const;
+    const done = { status: 'skipped', recalled: true };
+    await expect(convertOnce({ ...overwriting, destination })).resolves.toMatchObject(done);
+    await expect(convertOnce({ ...overwriting, destination: other(destination) })).resolves.toMatchObject(done);
+    const asked = { ...overwriting, destination: other(destination) };
+    await expect(rig.client.convert(asked)).resolves.toMatchObject(done);
+    const [item] = await rig.client
+      .startBatch({
+        name: `spelled-${randomUUID()}`,
+        policies: quickPolicies,
+        items: [{ source: uri, output: 'pdf', destination: asked.destination }],
+      })
+      .then(async (batch) => (await batch.result()).itemResults ?? []);
+    expect(item).toMatchObject({ status: 'skipped' });
+    expect(rig.stub.count('convert/file') - before).toBe(1);
+  });
+
   it('learns of the job that it has restarted, if its workflow is reset to before that', async () => {
     const input = { ...(await jobTo('reset')), onExisting: 'overwrite' as const };
     const before = rig.stub.count('convert/file');

@@ -289,6 +289,40 @@ describe('a job that is reset by hand', () => {
     expect((await inspectJob(rig.temporal, job.workflowId)).possiblyChargedTwice).toBe(true);
   });
 
+  it('hides no later run that it ended, and whose task is paid for', async () => {
+    const wanted = { ...(await request()), onExisting: 'overwrite' as const };
+    const { workflowId } = await rig.client.start(wanted);
+    const handle = rig.temporal.workflow.getHandle(workflowId);
+    await handle.result();
+    const { runId: old } = await handle.describe();
+    await writeFile(wanted.source, '# Newer\n');
+    const held = rig.stub.hold();
+    const newer = await rig.client.start(wanted);
+    await until('it converts', async () => (await newer.state()).phase === 'converting');
+    rig.stub.fail('upload/file', 400, 'INVALID_FILE');
+    await resetWorkflow(rig.temporal, workflowId, 'start', old);
+    await expect(rig.client.get(workflowId).result()).rejects.toMatchObject({ details: { charge: 'maybe' } });
+    rig.stub.asAlways('upload/file');
+    held.letGo();
+    expect(await rig.client.convert(wanted)).toMatchObject({ status: 'succeeded', possiblyChargedTwice: false });
+    expect(rig.stub.count('convert/file')).toBe(2);
+  });
+
+  it('leaves the result of a later run delivered if it delivers nothing itself', async () => {
+    const wanted = await request();
+    const { workflowId } = await rig.client.start(wanted);
+    const handle = rig.temporal.workflow.getHandle(workflowId);
+    await handle.result();
+    const { runId: old } = await handle.describe();
+    await writeFile(wanted.source, '# Newer\n');
+    const overwriting = { ...wanted, onExisting: 'overwrite' as const };
+    expect(await rig.client.convert(overwriting)).toMatchObject({ status: 'succeeded' });
+    await resetWorkflow(rig.temporal, workflowId, 'start', old);
+    await expect(handle.result()).rejects.toThrow();
+    expect(await rig.client.convert(overwriting)).toMatchObject({ status: 'skipped', recalled: true });
+    expect(rig.stub.count('convert/file')).toBe(2);
+  });
+
   it('is not marked if reset to after its submit', async () => {
     const job = await rig.client.start({ ...(await request()), onExisting: 'overwrite' });
     await job.result();

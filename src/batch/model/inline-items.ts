@@ -1,5 +1,5 @@
 import type { InlineItem } from './types';
-import { decoded } from '../../job/types';
+import { placeOf } from '../../job/types';
 import { utf8Bytes } from '../../job/warnings';
 import { fileSize } from '../../messages/wording';
 
@@ -24,7 +24,7 @@ export function problemOfInline(items: readonly InlineItem[]): { field: string; 
 function repeatedDestination(items: readonly InlineItem[]): { field: string; problem: string } | undefined {
   const takenBy = new Map<string, number>();
   for (const [index, { destination }] of items.entries()) {
-    const place = decoded(destination.replace(/^file:\/\//i, ''));
+    const place = placeOf(destination);
     const other = takenBy.get(place);
     if (other !== undefined) return { field: `items[${index}].destination`, problem: `is that of items[${other}] too` };
     takenBy.set(place, index);

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { parametersKey } from '../../job/parameters';
+import { optionsKey } from '../../job/parameters';
 import { shownPath } from '../../storage/file-uri';
 import { decoded } from '../../job/types';
 import { folderOf, isLocal, nameOf } from '../uris';
@@ -97,8 +97,8 @@ export class Conflicts {
   }
 }
 
-function conversionOf({ source, output, input = '', parameters }: DraftRow): string {
-  return `${output} ${input}${parametersKey(parameters)}\0${source}`;
+function conversionOf(row: DraftRow): string {
+  return `${optionsKey(row)}\0${row.source}`;
 }
 
 export function explainConflict(kind: Conflict['kind'], row: DraftRow, other: DraftRow): Finding {

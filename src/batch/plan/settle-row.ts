@@ -10,7 +10,7 @@ import type {
 } from '../model/types';
 import type { EarlierRuns, RepetitionRules } from '../../job/charge';
 import { defined } from '../../job/defined';
-import { lastSegment, type SourceContent } from '../../job/types';
+import { lastSegment, placeOf, type SourceContent } from '../../job/types';
 import type { OnExisting, Unconvertible } from '../../job/policies';
 import { capitalised, closestName, noConverter } from '../../messages/wording';
 import type { FileStore } from '../../storage/file-store';
@@ -50,7 +50,7 @@ export async function repeatRow(row: RepeatedRow, known: LedgerRow, repeating: R
   if (delivered) {
     const left = { charge: 'yes', delivered: true, ...delivered } as const;
     const { uri, bytes } = delivered.output;
-    const isResultSeen = uri === row.destination && bytes === row.resultBytes;
+    const isResultSeen = placeOf(uri) === placeOf(row.destination) && bytes === row.resultBytes;
     const recalled = await recallLeft({ ...row, isResultSeen }, left, repeating);
     if (recalled.kind === 'done') return { done: doneBefore(delivered, recalled), ...defined({ unresolved }) };
   }
@@ -65,7 +65,7 @@ export async function repeatRow(row: RepeatedRow, known: LedgerRow, repeating: R
   }
   // A renamed result lies beside a file that no run wrote, which must stay.
   const replaces =
-    delivered?.output.uri === row.destination
+    delivered && placeOf(delivered.output.uri) === placeOf(row.destination)
       ? await contentAsDelivered(repeating.files, delivered.output, repeating.signal)
       : undefined;
   const earlier = recalled?.kind === 'start' ? recalled.earlier : earlierOf(unresolved);

@@ -95,7 +95,8 @@ class ConversionJob extends JobParts {
     return {
       status: 'skipped' as const,
       recalled: true as const,
-      ...defined({ taskId, source, output, missing, possiblyChargedExtra, vcredits }),
+      // By the document, a task is also the connector of its result.
+      ...defined({ taskId, connector: taskId, source, output, missing, possiblyChargedExtra, vcredits }),
       ...{ warnings, possiblyChargedTwice, charge, requests },
       phaseMs: progress.phaseMs,
     };

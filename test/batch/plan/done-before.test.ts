@@ -36,6 +36,20 @@ describe('a batch that is planned again', () => {
     expect(await listRuns(cwd)).toEqual(['run-0001']);
   });
 
+  it('finds a row whose URI another version of Node escaped otherwise', async () => {
+    const cwd = await makeTree({ 'in/a~1.md': 'a', 'in/b[2].md': 'b' });
+    await plan(cwd);
+    await writeResults(cwd, await convertAll(cwd));
+    for (const name of ['manifest.jsonl', 'results.jsonl']) {
+      const file = path.join(runFolder(cwd, 1), name);
+      const unescaped = (await readFile(file, 'utf8')).replace(/%(?:7E|5B|5D)/g, decodeURIComponent);
+      await writeFile(file, unescaped);
+    }
+    expect(await plan(cwd)).toMatchObject({ done: 2, todo: 0 });
+    await addFiles(cwd, { 'in/a~1.md': 'changed' });
+    expect(await plan(cwd)).toMatchObject({ done: 1, todo: 1, replaced: 1 });
+  });
+
   it('creates a run for rows that fail in the plan, even if nothing is converted, so that reports and retries know them', async () => {
     const cwd = await convertedTree();
     await addFiles(cwd, { 'in/empty.md': '' });

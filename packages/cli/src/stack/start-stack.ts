@@ -10,6 +10,7 @@ import type { Config } from '../config/load-config';
 import { temporalTarget } from '../config/temporal-connection';
 import { embeddedApp } from '../config/schema';
 import { endLeftOverServer, TemporalServerError, tryProcessLock } from '../dev-server';
+import type { openCodecServer } from '../keys/encryption';
 import { isEncrypting } from '../keys/secrets';
 import { openLog } from '../observability/log';
 import { boundLogs, openLogFile } from '../observability/log-file';
@@ -64,14 +65,7 @@ export async function startStack(context: CommandContext, options: StartStackOpt
     opened.add(() => ports.release());
     let uiUrl: string | undefined = undefined;
     // Before Temporal, whose UI needs the codec server's address.
-    const codec = hasCodec
-      ? await (
-          await import('../keys/encryption.js')
-        ).openCodecServer(context, {
-          port: ports.codec,
-          ownUiUrl: () => uiUrl,
-        })
-      : undefined;
+    const codec = hasCodec ? await openCodec(context, { port: ports.codec, ownUiUrl: () => uiUrl }) : undefined;
     opened.add(() => codec?.close());
     const openPartLog = (process: 'service' | 'callbacks' | 'worker') => {
       const stream = openLogFile(path.join(logs, `${process}.log`));
@@ -97,10 +91,9 @@ export async function startStack(context: CommandContext, options: StartStackOpt
     const { isNamed, connection } = temporalTarget(context);
     const target = { connection: { ...(isNamed && connection), address }, namespace, isNamed };
     options.signal?.throwIfAborted();
+    const { openReceiver } = await import('./receiver-part.js');
     const callbacks = hasReceiver
-      ? await (
-          await import('./receiver-part.js')
-        ).openReceiver(context, { target, port: ports.callbacks, log: await openPartLog('callbacks') })
+      ? await openReceiver(context, { target, port: ports.callbacks, log: await openPartLog('callbacks') })
       : undefined;
     opened.add(() => callbacks?.close());
     const worker = await startWorkerOf(withParts(context, callbacks?.url), {
@@ -174,6 +167,12 @@ async function holdState(
   // The server of a killed stack may still hold the port that this stack needs.
   await endLeftOverServer(databaseOf(stateDir));
   return holder;
+}
+
+async function openCodec(context: CommandContext, options: Parameters<typeof openCodecServer>[1]) {
+  // Late: it loads Temporal's client, and most stacks encrypt nothing.
+  const { openCodecServer } = await import('../keys/encryption.js');
+  return openCodecServer(context, options);
 }
 
 /** Loads the other parts, which blocks this thread, only once Temporal's process runs. A command that finds a stack needs none. */

@@ -116,12 +116,15 @@ export const sectionSchemas = {
         '`"on"`: workers on all hosts see the same files under the same paths, so that any of them may write a result',
       see: '[drain and scale](operations/drain-and-scale.md)',
     }),
-    check_command: names().optional().meta({
-      description:
-        'program, and its arguments, that is given the path of each result whose `check` is `command`; it says that the result is good by exit code 0',
-      see: '[check results](batches.md#check-results)',
-      shown: 'list of words',
-    }),
+    check_command: names()
+      .refine(({ length }) => length > 0, 'must name a program; leave it out to use none')
+      .optional()
+      .meta({
+        description:
+          'program, and its arguments, that is given the path of each result whose `check` is `command`; it says that the result is good by exit code 0',
+        see: '[check results](batches.md#check-results)',
+        shown: 'list of words',
+      }),
     check_seconds: seconds().prefault(300).describe('how long that program may take for one result'),
     ...ownAddresses,
     deployment_name: deploymentName()

@@ -177,6 +177,11 @@ describe('variables', () => {
   });
 });
 
+it('wants a program in a command', async () => {
+  const [problem] = await problemsOf('[worker]\ncheck_command = []');
+  expect(problem).toContain('worker.check_command must name a program; leave it out to use none');
+});
+
 describe('a list of names', () => {
   it('is a list in the file, and text with commas in a variable', async () => {
     const inFile = await load('[worker]\nnexus_apps = ["invoices", "letters"]');

@@ -60,6 +60,13 @@ export interface ConversionService {
   close(): Promise<void>;
 }
 
+interface Opened {
+  store: TaskStore;
+  files: ServiceFiles;
+  pool: ConversionPool;
+  stopCleanup: () => Promise<void>;
+}
+
 /** How long close() waits for requests in progress before it closes their connections. */
 const closeGraceMs = 10_000;
 const closeSweepMs = 20;
@@ -120,6 +127,15 @@ export async function startConversionService(options: ConversionServiceOptions):
     });
     const word = options.expects && wordFor(catalog, options.expects);
     if (word) pool.warm(word);
+    try {
+      return await serve({ store, files, pool, stopCleanup });
+    } catch (error) {
+      await Promise.all([stopCleanup(), pool.close()]);
+      throw error;
+    }
+  }
+
+  async function serve({ store, files, pool, stopCleanup }: Opened): Promise<ConversionService> {
     // Late: both take longer to load than the rest of the service, and meanwhile the engine loads.
     const { createServer } = await import('./http/server.js');
     const { CallbackQueue } = await import('./callbacks/callback-queue.js');

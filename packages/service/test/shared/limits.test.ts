@@ -1,4 +1,5 @@
 import { startConversionService } from '../../src';
+import { conversionProcess, processesBelow } from '../processes';
 import { createApp, createDataDir, startTestService, tinyPng } from '../support';
 
 /** Options and limits of the service. */
@@ -36,10 +37,11 @@ describe('startConversionService', () => {
     await expect(startConversionService({ dataDir, apps: [app], ...options })).rejects.toThrow(message);
   });
 
-  it('names the address if the port is taken, and releases the folder', async () => {
+  it('names the address if the port is taken, and releases the folder and the engine that it warmed', async () => {
     const { service, stop } = await startTestService();
-    const options = { dataDir: await createDataDir(), apps: [app] };
+    const options = { dataDir: await createDataDir(), apps: [app], expects: { input: 'markdown', output: 'html' } };
     await expect(startConversionService({ ...options, port: service.port })).rejects.toThrow(/EADDRINUSE/);
+    expect(processesBelow(process.pid, conversionProcess)).toEqual([]);
     const second = await startConversionService(options);
     await second.close();
     await stop();

@@ -15,8 +15,6 @@ const gatherMsPerJob = 3;
 const pollsAtATime = 100;
 const pollMs = 10_000;
 const looksAtATime = 50;
-type Tools = Required<LookTools>;
-
 const closeEvent = temporal.api.enums.v1.HistoryEventFilterType.HISTORY_EVENT_FILTER_TYPE_CLOSE_EVENT;
 
 /** An attempt that sees no job end returns its slot after this time and retries; neither adds to the history. */
@@ -27,6 +25,8 @@ const lookAgainMs = 2_000;
 const lookAgainMsPerJob = 20;
 /** Limit of one result, in characters; Temporal accepts 2 MiB. */
 const maxAnswerCharacters = 400_000;
+
+type Tools = Required<LookTools>;
 
 /**
  * Waits without limit until a job has ended, by long polls; if all jobs have `expected`, returns their state at once. Idempotent.

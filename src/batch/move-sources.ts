@@ -78,9 +78,8 @@ async function sourceEndsOf(
   return sourceEnds.values();
 }
 
-function endOf({ done }: BatchItem, { status, source, output, missing, charge, kept, workflowId }: BatchItemResult) {
-  if (source && output && (status === 'succeeded' || (status === 'skipped' && done && !done.existed && !missing)))
-    return 'done';
+function endOf({ done }: BatchItem, { status, source, output, charge, kept, workflowId }: BatchItemResult) {
+  if (source && output && (status === 'succeeded' || hasResult(done))) return 'done';
   const isFree = (charge ?? (workflowId === undefined ? 'no' : 'maybe')) === 'no';
   return status === 'failed' && isFree && !kept ? 'failed' : 'open';
 }
@@ -132,8 +131,24 @@ async function stampIfSame(
   return now.stamp;
 }
 
+/** Whether the end of a run moves the source of a row that gets no job. */
+export async function isMovedWithoutJob(
+  { source, stamp, done, refused }: Pick<BatchItem, 'source' | 'stamp' | 'done' | 'refused'>,
+  moves: SourceMoves | undefined,
+): Promise<boolean> {
+  if (moves === undefined || stamp === undefined) return false;
+  const isDone = moves.done !== undefined && hasResult(done);
+  const isFailed = moves.failed !== undefined && refused !== undefined && !refused.isSkipped;
+  return (isDone || isFailed) && !(await isFixed(moves, source));
+}
+
+/** Whether the result of an earlier run is where it was delivered. */
+function hasResult(done: BatchItem['done']): boolean {
+  return done !== undefined && !done.missing && !done.existed;
+}
+
 /** Whether sweeps never move a file: it is a link, or lies behind one that leads out of the folder. */
-export async function isFixed({ from }: SourceMoves, source: string): Promise<boolean> {
+async function isFixed({ from }: SourceMoves, source: string): Promise<boolean> {
   const found = isLocal(source) ? await lstat(toPath(source)).catch(() => undefined) : undefined;
   return found?.isSymbolicLink() === true || isStray(from, source);
 }

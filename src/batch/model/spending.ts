@@ -2,6 +2,7 @@ import type { EarlierRuns } from '../../job/charge';
 
 type Charged = Partial<Pick<EarlierRuns, 'charge' | 'taskId' | 'possiblyChargedExtra'>>;
 interface Spent extends Charged {
+  status?: string;
   vcredits?: number | undefined;
   requests?: number | undefined;
 }
@@ -10,18 +11,16 @@ interface Spent extends Charged {
 export class Spending {
   private constructor(private readonly sum: CarriedSpending) {}
 
-  static from(carried: CarriedSpending = { reported: 0, open: 0, dearest: 0, charged: 0, free: 0 }): Spending {
+  static from(
+    carried: CarriedSpending = { reported: 0, open: 0, dearest: 0, charged: 0, suspect: 0, free: 0 },
+  ): Spending {
     return new Spending({ ...carried });
   }
 
   /**
    * @param before what earlier runs left of the item. Their open submits count there, not here.
-   * @returns whether this run was charged for its result
    */
-  add(
-    { vcredits = 0, requests, ...left }: Spent,
-    before: { earlier?: Charged; kept?: Charged; done?: Charged },
-  ): boolean {
+  add({ vcredits = 0, requests, ...left }: Spent, before: { earlier?: Charged; kept?: Charged; done?: Charged }): void {
     const { sum } = this;
     const earlier = before.earlier ?? before.kept ?? before.done;
     const isOther = earlier?.charge !== 'yes' || left.taskId !== earlier.taskId;
@@ -37,15 +36,15 @@ export class Spending {
     sum.open += opened;
     if (isCharged) sum.charged += 1;
     else if (opened === 0) sum.free += 1;
-    return isCharged;
+    if (isCharged && left.status === 'suspect') sum.suspect += 1;
   }
 
   /** The charges of a run, for bookkeeping. */
   get receipt(): Receipt {
-    const { reported, open, dearest, charged, free } = this.sum;
+    const { reported, open, dearest, charged, suspect, free } = this.sum;
     const isPriced = open === 0 || charged > 0;
     return {
-      charged: { conversions: charged, vcredits: reported },
+      charged: { conversions: charged, vcredits: reported, ...(suspect > 0 && { suspect }) },
       possiblyCharged: { conversions: open, ...(isPriced && { vcreditsAtMost: open * dearest }) },
       notCharged: { files: free },
     };
@@ -71,6 +70,8 @@ export interface CarriedSpending {
   dearest: number;
   /** Number of conversions. */
   charged: number;
+  /** How many of them have suspect results. */
+  suspect: number;
   /** Number of files without a charge or a possible charge. */
   free: number;
 }

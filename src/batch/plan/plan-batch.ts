@@ -1,5 +1,5 @@
 import { type FileHandle, writeFile } from 'node:fs/promises';
-import type { BatchItem, BatchPlan, BatchSources, Refusal, SourceMoves } from '../model/types';
+import type { BatchItem, BatchPlan, BatchSources, Refusal } from '../model/types';
 import { defined } from '../../job/defined';
 import { lastSegment, type OnUnknownOutcome } from '../../job/types';
 import { extensionFromName } from '../../job/parameters';
@@ -12,7 +12,7 @@ import { type DestinationRules, defaultTemplate, parseTemplate } from '../destin
 import { Ledger, type LedgerRow } from '../ledger';
 import { inChunks, type Writing } from '../contents';
 import { jsonLine, mapOrdered, readLines } from '../lines';
-import { isFixed } from '../move-sources';
+import { isMovedWithoutJob } from '../move-sources';
 import { RunFileError } from '../run-files';
 import { isLocal, isOfWeb, shownFolder } from '../uris';
 import {
@@ -178,7 +178,8 @@ class BatchPlanning {
       }
       const { item, ...rest } = settled;
       const sourceGroup = this.#conflicts.firstRowOf(item.source);
-      const [isKnown, isToMove] = [failedBefore.has(rowKey(item)), await isMoved(item, this.options.moves)];
+      const isKnown = failedBefore.has(rowKey(item));
+      const isToMove = await isMovedWithoutJob(item, this.options.moves);
       yield { item: { ...item, ...defined({ sourceGroup }) }, ...rest, isKnown, isToMove };
     }
   }
@@ -358,17 +359,6 @@ function sourcesOf(what: BatchPlan['what']): BatchSources | undefined {
 function takenBy(other: string, { shown, destination }: DraftRow): Refusal {
   const message = `${shown} would become ${shownPath(destination)}, which is the result of ${lastSegment(other)}. Give it another name, or make the schedule again with a --template such as {dir}/{name}.{from}.{ext}.`;
   return { code: 'DESTINATION_TAKEN', message, isUnclear: true };
-}
-
-/** Whether the end of a run moves the source of a row that gets no job. */
-async function isMoved(
-  { source, stamp, done, refused }: SettledRow['item'],
-  moves: SourceMoves | undefined,
-): Promise<boolean> {
-  if (moves === undefined || stamp === undefined) return false;
-  const isDone = moves.done !== undefined && done !== undefined && !done.missing && !done.existed;
-  const isFailed = moves.failed !== undefined && refused !== undefined && !refused.isSkipped;
-  return (isDone || isFailed) && !(await isFixed(moves, source));
 }
 
 function* failedRows(ledger: Ledger): Generator<string> {

@@ -47,10 +47,11 @@ export type RepeatedItem = Pick<BatchItem, 'done' | 'kept' | 'earlier' | 'replac
  */
 export async function repeatRow(row: RepeatedRow, known: LedgerRow, repeating: Repeating): Promise<RepeatedItem> {
   const { delivered, unresolved } = known;
+  // A renamed result lies beside a file that no run wrote, which must stay.
+  const isInPlace = delivered && placeOf(delivered.output.uri) === placeOf(row.destination);
   if (delivered) {
     const left = { charge: 'yes', delivered: true, ...delivered } as const;
-    const { uri, bytes } = delivered.output;
-    const isResultSeen = placeOf(uri) === placeOf(row.destination) && bytes === row.resultBytes;
+    const isResultSeen = isInPlace && delivered.output.bytes === row.resultBytes;
     const recalled = await recallLeft({ ...row, isResultSeen }, left, repeating);
     if (recalled.kind === 'done') return { done: doneBefore(delivered, recalled), ...defined({ unresolved }) };
   }
@@ -63,11 +64,9 @@ export async function repeatRow(row: RepeatedRow, known: LedgerRow, repeating: R
       return { kept: recalled.outcome, ...defined({ before: delivered }) };
     }
   }
-  // A renamed result lies beside a file that no run wrote, which must stay.
-  const replaces =
-    delivered && placeOf(delivered.output.uri) === placeOf(row.destination)
-      ? await contentAsDelivered(repeating.files, delivered.output, repeating.signal)
-      : undefined;
+  const replaces = isInPlace
+    ? await contentAsDelivered(repeating.files, delivered.output, repeating.signal)
+    : undefined;
   const earlier = recalled?.kind === 'start' ? recalled.earlier : earlierOf(unresolved);
   return defined({
     before: delivered,

@@ -137,7 +137,6 @@ export class Tally {
   readonly #skipped: ListedItem[] = [];
   readonly #refused: ListedItem[] = [];
   #requests = 0;
-  #suspectCharged = 0;
   readonly #bytes = { source: 0, output: 0 };
   readonly #spending = Spending.from();
   readonly #formats: BatchReport['formats'] = {};
@@ -161,7 +160,7 @@ export class Tally {
     this.#draw(row);
     if (!result) return;
     this.#counts[endOfItem(result.status)] += 1;
-    if (this.#spending.add(result, item) && result.status === 'suspect') this.#suspectCharged += 1;
+    this.#spending.add(result, item);
     this.#requests += result.requests ?? 0;
     if (result.status === 'succeeded') {
       this.#bytes.source += result.source?.bytes ?? 0;
@@ -194,7 +193,6 @@ export class Tally {
   ): BatchReport {
     const { ui } = this;
     const { receipt } = this.#spending;
-    if (this.#suspectCharged > 0) receipt.charged.suspect = this.#suspectCharged;
     const { kept, ...others } = this.#marked;
     return {
       batch,

@@ -64,6 +64,19 @@ it.each([
   expect([rig.stub.conversions.size, await desk.problems()]).toEqual([4, []]);
 });
 
+it('a batch whose account is refused until the deadline of its first jobs stops, and converts all when run again', async () => {
+  const account = refuseAfter(rig, 1);
+  const desk = new BatchDesk(rig, 'fail', { window: 2, policies: { ...patient, parkedDeadline: 2 } });
+  for (let file = 1; file <= 8; file += 1) await desk.put(`${file}.md`);
+  const { result } = await desk.run();
+  expect(result).toMatchObject({ status: 'stopped', succeeded: 1, failures: { INVALID_CREDENTIAL: result.failed } });
+  expect(result.failed + result.cancelled).toBe(7);
+  expect(result.failed).toBeLessThanOrEqual(2);
+  account.mend();
+  expect((await desk.run()).result).toMatchObject({ status: 'completed', succeeded: 7, failed: 0 });
+  expect([rig.stub.conversions.size, await desk.problems()]).toEqual([8, []]);
+});
+
 it('parked jobs survive when the batch continues as new, and it starts no others', async () => {
   const account = refuseAfter(rig, 0);
   const run = await planRefused(rig, 4, { window: 2, historyLimit: 30 });

@@ -92,7 +92,10 @@ export function noTotals(): BatchTotals {
 
 /** Result of the workflow `conversionBatch`. A batch with failed items still completes with a result. */
 export interface ConversionBatchResult extends BatchState {
-  /** `cancelled`: by request; `stopped`: by `stopAfter`; `budget`: by `maxVcredits`, with rows left that were not tried. */
+  /**
+   * `cancelled`: by request; `stopped`: by `stopAfter`, or because the app was refused until `parkedDeadline`; `budget`: by
+   * `maxVcredits`, with rows left that were not tried.
+   */
   status: 'completed' | 'cancelled' | 'stopped' | 'budget';
   /** URI of `results.jsonl`: one `BatchItemResult` per line for every row, in the manifest's order. */
   results?: string;

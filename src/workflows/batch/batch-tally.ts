@@ -110,6 +110,11 @@ export class BatchAttention {
     this.reason = { ...reason, since };
   }
 
+  /** Whether a job gave up a wait for the app, at its deadline: the jobs of other items would wait as long, and in vain. */
+  isEndedBy({ item, code }: BatchItemResult): boolean {
+    return this.reason?.app !== undefined && this.waiting.has(item) && code === this.reason.code;
+  }
+
   over(item: number): void {
     this.waiting.delete(item);
   }

@@ -249,10 +249,11 @@ class ConversionBatch implements ControlledBatch {
 
   private onItemEnded(result: BatchItemResult, earlier: EarlierRuns | undefined): void {
     this.progress += 1;
+    const isHopeless = this.attention.isEndedBy(result);
     this.attention.over(result.item);
     this.tally.add(result, earlier);
     this.results.add(result);
-    if (this.tally.exceeds(this.input.stopAfter)) this.stop ??= 'stopped';
+    if (isHopeless || this.tally.exceeds(this.input.stopAfter)) this.stop ??= 'stopped';
     this.wake();
   }
 

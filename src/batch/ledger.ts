@@ -218,9 +218,9 @@ function plannedRow(item: BatchItem, run: number): LedgerRow {
   });
 }
 
-function endedRow(row: LedgerRow, { earlier }: BatchItem, result: BatchItemResult): LedgerRow {
+function endedRow(row: LedgerRow, { earlier, unresolved: other }: BatchItem, result: BatchItemResult): LedgerRow {
   const { destination, source: uri, options, run, delivered: before } = row;
-  const { status, source, output, taskId, possiblyChargedExtra, workflowId, warnings } = result;
+  const { status, source, output, taskId, charge, possiblyChargedExtra, workflowId, warnings } = result;
   const known = { destination, source: uri, options, run, status };
   if (source && output && (status === 'succeeded' || (status === 'skipped' && workflowId !== undefined))) {
     const marks = markOf(possiblyChargedExtra);
@@ -228,8 +228,9 @@ function endedRow(row: LedgerRow, { earlier }: BatchItem, result: BatchItemResul
   }
   // Without a job (done before, refused, or never started) the planned state still applies.
   if (workflowId === undefined) return { ...row, status };
-  // A skipped job that was charged for nothing leaves things as they were.
-  const isUntouched = status === 'skipped' && taskId === undefined && result.charge === (earlier?.charge ?? 'no');
+  // A job that was charged for nothing leaves things as they were.
+  const isFree = charge === (earlier?.charge ?? 'no') && possiblyChargedExtra === earlier?.possiblyChargedExtra;
+  const isUntouched = taskId === undefined && isFree && (status === 'skipped' || other !== undefined);
   const unresolved = isUntouched ? row.unresolved : unresolvedOf(result, options);
   if (unresolved?.taskId !== undefined) {
     const chargedBefore = unresolved.taskId === row.unresolved?.taskId ? row.unresolved.vcredits : undefined;

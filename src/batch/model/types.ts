@@ -48,7 +48,7 @@ export interface BatchItem {
   done?: DoneBefore;
   /** Result of an earlier run, for a row that is not `done`. */
   before?: Delivered;
-  /** What is left of a conversion whose content or options were not those of this row. */
+  /** What is left of a conversion that this row does not continue, for the case that its job submits nothing. */
   unresolved?: Unresolved;
 }
 

@@ -72,7 +72,7 @@ export async function repeatRow(row: RepeatedRow, known: LedgerRow, repeating: R
     before: delivered,
     earlier: earlier && { ...earlier, ...defined({ runId: unresolved?.outcome?.runId ?? unresolved?.runId }) },
     replaces,
-    unresolved: recalled?.kind === 'start' && recalled.isNewContent ? unresolved : undefined,
+    unresolved: recalled?.kind === 'start' && (recalled.isNewContent ?? repeating.rules.again) ? unresolved : undefined,
   });
 }
 

@@ -16,9 +16,13 @@ import { plan, readItems, retry, runFolder, sha256, writeResults } from './plann
  * ends, what becomes of the result, and whether the end of a run gets into the ledger. A strict accountant checks each job.
  */
 
-const histories = 60;
+const histories = 80;
 const runs = 8;
-const ends = ['delivered', 'accepted', 'unknown', 'failed', 'refused', 'suspect', 'skipped'] as const;
+const ends = [
+  ...(['delivered', 'accepted', 'unknown', 'failed', 'refused', 'suspect', 'skipped'] as const),
+  // The run was cancelled before the job began; the job failed before it sent anything.
+  ...(['cancelled', 'blocked'] as const),
+];
 
 /** Numbers below 1, the same for the same seed. */
 function randomOf(seed: number): () => number {
@@ -51,9 +55,13 @@ class Accountant {
     const { item, conversion, end } = job;
     const { earlier } = item;
     const fetched = earlier?.taskId;
+    if (end === 'cancelled') return withoutJob(item);
     const ended = { item: item.item, workflowId: 'job', runId: 'run' };
+    const unsent = { charge: earlier?.charge ?? 'no', ...markOf(earlier?.possiblyChargedExtra) } as const;
+    if (end === 'blocked' && fetched === undefined)
+      return { ...ended, status: 'failed', code: 'X', message: 'x', ...unsent };
     if (end === 'skipped' && fetched === undefined && !item.replaces && existsSync(fileURLToPath(item.destination))) {
-      return { ...ended, status: 'skipped', charge: earlier?.charge ?? 'no', ...markOf(earlier?.possiblyChargedExtra) };
+      return { ...ended, status: 'skipped', ...unsent };
     }
     const task = fetched === undefined ? this.submit(job) : this.fetch(conversion, fetched);
     const isMarked = fetched === undefined && earlier?.charge === 'maybe';
@@ -82,6 +90,7 @@ class Accountant {
       case 'accepted':
         return this.accepted(conversion, { ...failed, taskId: task });
       case 'failed':
+      case 'blocked':
       case 'refused':
         if (fetched !== undefined) return this.accepted(conversion, { ...failed, taskId: task });
         return { ...failed, charge: 'no', ...(end === 'refused' && { code: 'FAILED_CONVERT' }) };

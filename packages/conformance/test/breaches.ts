@@ -3,6 +3,9 @@ import { isObject } from '../src/reply';
 import type { Alteration } from './altering-proxy';
 import { errorOf, isEmpty, monitored, onError, part, setCode } from './answer-parts';
 
+/** The id that one of the breaches gives to every task of monitoring. */
+let firstMonitor: unknown;
+
 /** For each rule, an alteration that breaks it in the answers of a correct service; one run tests a whole group. */
 export const together: Record<string, Record<string, Alteration>> = {
   'of requests': {
@@ -163,6 +166,44 @@ export const together: Record<string, Record<string, Alteration>> = {
       if (!/^v\d/i.test(answer.asked.path) && answer.asked.method === 'POST') setCode(answer, 'NOT_FOUND');
     },
   },
+  'of what one kind of answer lacks': {
+    'output is an object': ({ json, status }) => {
+      if (status >= 400) part(json, 'result')['output'] = null;
+    },
+    'warning is an empty object when there are no warnings': ({ json, status }) => {
+      if (status >= 400) delete part(json, 'result')['warning'];
+    },
+    'error holds a code and a message when the task failed': onError(
+      'MISSING_REQUIRED_DATA_KEY',
+      (answer) => delete errorOf(answer)['message'],
+    ),
+    'A refused request is a task too: include counts for its answer, and the entity is that of a task to ask for': ({
+      json,
+      status,
+    }) => {
+      if (status >= 400 && json && 'entity' in json) part(json, 'entity')['status'] = 'running';
+    },
+    'vcredits is present when a task consumes vCredits and completes successfully': ({ json }) => {
+      const entity = part(json, 'entity');
+      if ('vcredits' in entity) entity['vcredits'] = 0;
+    },
+    'The timestamps are in the order of the states': ({ json, asked }) => {
+      if (asked.path === 'v1/convert/file') part(json, 'entity')['created_at'] = '2099-01-01 00:00:00';
+    },
+    'X-RATELIMIT-REMAINING falls with each request of a window, and is below X-RATELIMIT-LIMIT': (answer) => {
+      const { asked, headers } = answer;
+      if (asked.path === 'v1/upload/file') headers['x-ratelimit-remaining'] = headers['x-ratelimit-limit'];
+    },
+    'connector is required for v1/convert/status': (answer) => {
+      const { method, path, data } = answer.asked;
+      if (method === 'POST' && path === 'v1/convert/status' && !('connector' in data))
+        setCode(answer, 'NO_CONNECTOR_DEPENDENT_TASK');
+    },
+    'It returns the response of any task at any time': (answer) => {
+      if (part(monitored(answer), 'entity')['endpoint'] === 'v1/task/response')
+        setCode(answer, 'MISMATCH_DEPENDENT_TASK');
+    },
+  },
   'that look right': {
     'A request with any other method fails with POST_METHOD_ALLOWED': (answer) => {
       if (answer.asked.method === 'OPTIONS') Object.assign(answer, { status: 204, json: undefined });
@@ -179,7 +220,7 @@ export const together: Record<string, Record<string, Alteration>> = {
     },
     'id is unique': ({ json }) => {
       const entity = part(json, 'entity');
-      if (entity['endpoint'] === 'v1/task/response') entity['id'] = '5a0a3b9e-7a5c-4a8e-9d53-0d3a1a3a3a3a';
+      if (entity['endpoint'] === 'v1/task/response') entity['id'] = firstMonitor ??= entity['id'];
     },
     'payload is exactly what was sent in the field data': ({ json }) => {
       if (json && isObject(json['payload'])) {

@@ -52,8 +52,10 @@ export const limitRules = inSection('Limits', {
     const first = await session.monitor(connector);
     const second = await session.monitor(connector);
     const [before, after] = [numberOf(first, 'X-RATELIMIT-REMAINING'), numberOf(second, 'X-RATELIMIT-REMAINING')];
-    const limit = numberOf(second, 'X-RATELIMIT-LIMIT');
-    ensure(after < limit, `REMAINING is ${after} and LIMIT ${limit} after a request`);
+    for (const [kind, reply] of [['a request', second] as const, ...(await anyReplies(session))]) {
+      const [left, limit] = [numberOf(reply, 'X-RATELIMIT-REMAINING'), numberOf(reply, 'X-RATELIMIT-LIMIT')];
+      ensure(left < limit, `REMAINING is ${left} and LIMIT ${limit} after ${kind}`);
+    }
     // A new window may have begun in between.
     const isNewWindow = numberOf(second, 'X-RATELIMIT-RESET') > numberOf(first, 'X-RATELIMIT-RESET');
     ensure(after < before || isNewWindow, `REMAINING is ${before} and after one more request ${after}`);

@@ -13,7 +13,9 @@ export const monitoringRules = [
   ...inSection('task/response', {
     async 'It returns the response of any task at any time'(session) {
       const { uploaded, converted, link } = await session.connectors();
+      const monitor = await session.monitor(await session.uploaded(), { include: ['entity'] });
       const connectors = {
+        [endpoints.taskResponse]: monitor.text('entity.id'),
         [endpoints.uploadFile]: uploaded,
         [endpoints.convertFile]: converted,
         [endpoints.downloadUrl]: link,
@@ -142,13 +144,15 @@ export const monitoringRules = [
       }
     },
     async 'The timestamps are in the order of the states'(session) {
-      const entity = (await session.finished()).at('result.output.entity');
-      const times = ['created_at', 'started_at', 'completed_at'].flatMap((key) => {
-        const time = valueAt(entity, key);
-        // Another rule checks the shapes.
-        return typeof time === 'string' && datetime.test(time) ? [time] : [];
-      });
-      ensureEqual(times, [...times].sort(), 'the order of the timestamps');
+      const answered = (await session.converted()).reply.at('entity');
+      for (const entity of [answered, (await session.finished()).at('result.output.entity')]) {
+        const times = ['created_at', 'started_at', 'completed_at'].flatMap((key) => {
+          const time = valueAt(entity, key);
+          // Another rule checks the shapes.
+          return typeof time === 'string' && datetime.test(time) ? [time] : [];
+        });
+        ensureEqual(times, [...times].sort(), 'the order of the timestamps');
+      }
     },
     async 'Output, error and warning of a completed task are final'(session) {
       const { connector } = await session.started();

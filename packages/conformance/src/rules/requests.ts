@@ -62,6 +62,8 @@ export const requestRules = [
     ...requiresConnector(endpoints.convertFile, { output: sampleOutput }),
     ...requiresConnector(endpoints.taskResponse),
     ...requiresConnector(endpoints.downloadUrl),
+    ...requiresConnector(endpoints.downloadUrlGet),
+    ...requiresConnector(endpoints.convertStatus),
     'connector is a uuid in a string': refuses(
       'the connector',
       (session, connector) => session.monitor('', { connector }),

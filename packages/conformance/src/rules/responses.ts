@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { endpoints, includeItems } from 'temporal-file-conversion/contract';
 import { createForm } from '../http';
-import { isObject, valueAt } from '../reply';
+import { isObject, type Reply, valueAt } from '../reply';
 import { type Check, inSection } from '../rule';
 import type { Session } from '../session';
 import { noId } from '../target';
@@ -62,6 +62,14 @@ async function conversionResults(session: Session): Promise<Result[]> {
   return isSuccess ? [answered, ['of a monitored conversion', monitored]] : [answered];
 }
 
+/** A request that cannot be read, and one whose data was. */
+async function refusals(session: Session): Promise<Reply[]> {
+  return [
+    await session.raw({ path: endpoints.taskResponse, body: '' }),
+    await session.post(endpoints.taskResponse, {}),
+  ];
+}
+
 const ensureStatus = (status: unknown, what: string) => ensureOneOf(status, ['hold', 'running', 'completed'], what);
 
 function timestampRule(key: string, state: string): Record<string, Check> {
@@ -99,6 +107,7 @@ export const responseRules = [
       for (const data of refused) {
         const what = `the refusal of ${JSON.stringify(data)}`;
         const bare = await session.post(endpoints.convertFile, { ...data, include: ['entity', 'payload'] });
+        ensureEqual(bare.at('entity.status'), 'completed', `the status of ${what}`);
         ensureItems(bare.json, ['entity', 'payload'], `what include ["entity","payload"] returns of ${what}`);
         ensureEqual(bare.at('payload.connector'), connector, `the connector in the payload of ${what}`);
         const monitored = await session.monitor(bare.text('entity.id') ?? '');
@@ -168,7 +177,8 @@ export const responseRules = [
     async 'vcredits is present when a task consumes vCredits and completes successfully'(session) {
       const { reply } = await session.convert({ as: session.capability('pricedApp') });
       const vcredits = reply.at('entity.vcredits');
-      ensure(Number.isInteger(vcredits), `vcredits of a conversion is ${show(vcredits)}: ${reply.describe()}`);
+      const isConsumed = isCount(vcredits) && vcredits !== 0;
+      ensure(isConsumed, `vcredits of a conversion is ${show(vcredits)}: ${reply.describe()}`);
     },
     async 'vcredits is absent or 0 when a task did not complete successfully'(session) {
       const { reply } = await session.failed();
@@ -183,6 +193,7 @@ export const responseRules = [
       const others = [
         ...(await ifSeen(session.linked())),
         ...(await ifSeen(session.failed())).map(({ reply }) => reply),
+        ...(await refusals(session)),
       ];
       const results = others.map((reply): Result => ['of another task', reply.at('result')]);
       for (const [what, result] of [...(await conversionResults(session)), ...results]) {
@@ -197,8 +208,7 @@ export const responseRules = [
       }
     },
     async 'error holds a code and a message when the task failed'(session) {
-      const refused = await session.raw({ path: endpoints.taskResponse, body: '' });
-      for (const reply of [refused, (await session.failed()).reply]) {
+      for (const reply of [...(await refusals(session)), (await session.failed()).reply]) {
         ensureMatches(reply.at('result.error.code'), /^[A-Z][A-Z0-9_]*$/, 'error.code');
         ensureMatches(reply.at('result.error.message'), /\S/, 'error.message');
       }
@@ -207,7 +217,8 @@ export const responseRules = [
       for (const reply of [...(await ifSeen(session.linked())), await session.monitor(await session.uploaded())]) {
         ensureEqual(reply.at('result.warning'), {}, 'warning');
       }
-      for (const [what, result] of await conversionResults(session)) {
+      const refused = (await refusals(session)).map((reply): Result => ['of a refused request', reply.at('result')]);
+      for (const [what, result] of [...(await conversionResults(session)), ...refused]) {
         const warning = valueAt(result, 'warning');
         ensure(isObject(warning), `warning ${what} is ${show(warning)}`);
       }

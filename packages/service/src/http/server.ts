@@ -137,8 +137,9 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   }
 }
 
+/** Without the origin, which a request through a proxy may name. */
 function pathOf(url: string): string {
-  return url.split('?')[0] ?? '';
+  return url.replace(/^https?:\/\/[^/]*/i, '').split(/[?#]/, 1)[0] ?? '';
 }
 
 /** The document's error for a failure, or undefined if it is the service's own fault. */

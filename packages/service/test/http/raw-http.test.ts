@@ -37,6 +37,11 @@ it.each([
   ['an expectation', post(`expect: cake\r\n${close}\r\n`), ...read],
   ['an upgrade', post('upgrade: h2c\r\nconnection: upgrade, close\r\n\r\n'), ...read],
   ['HTTP/1.0', `POST ${path} HTTP/1.0\r\n\r\n`, ...read],
+  [
+    'a method for an address in full',
+    `GET http://localhost${path}#x HTTP/1.1\r\nhost: localhost\r\n${close}\r\n`,
+    ...postAlone,
+  ],
   ['a method that is seldom seen', `PROPFIND ${path} HTTP/1.1\r\nhost: localhost\r\n${close}\r\n`, ...postAlone],
 ])('answers %s in the documented form, with all headers', async (_what, request, status, code, message) => {
   const { head, body } = await exchange(request);

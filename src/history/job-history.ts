@@ -21,7 +21,7 @@ export interface JobHistory {
   /** The run that was reset to make this one, until this one submits: its history tells what was paid. */
   resetFrom?: string;
   /** Decision about the previous run, once it is made. */
-  recalled?: RecallJobResult['kind'];
+  recalled?: RecallJobResult;
   /** What the service may have charged, in this run and in the earlier ones named in its input; with the uploaded content, if known. */
   charge: EarlierRuns;
   /** Requests of the steps that have ended: a lower bound. */
@@ -170,7 +170,7 @@ class HistoryReader {
   }
 
   private recall(recalled: RecallJobResult): void {
-    this.recalled = recalled.kind;
+    this.recalled = recalled;
     const { charge = 'maybe', ...left } =
       recalled.kind === 'start' ? (recalled.earlier ?? { charge: 'no' }) : recalled.outcome;
     const earlier = { charge, ...left };

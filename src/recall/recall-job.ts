@@ -50,7 +50,7 @@ export async function recallJob(
 ): Promise<RecallJobResult> {
   const { job, recall } = input;
   const { onUnknownOutcome, again, isSingle, isRetry } = recall;
-  const { left, outcome } = await readLeft(tools, workflowId, input);
+  const { left, outcome, open, isOlder } = await readLeft(tools, workflowId, input);
   const recalled = await recallLeft(optionsOf(job), left, { ...tools, rules: { onUnknownOutcome, again } });
   switch (recalled.kind) {
     case 'keep': {
@@ -59,14 +59,17 @@ export async function recallJob(
       return { kind: 'keep', outcome: adviseResubmit(recalled.outcome, workflowId) };
     }
     case 'start': {
-      const { earlier, isNewContent } = recalled;
-      const isOther = isRetry && isNewContent && !again && left.charge !== 'no';
+      const { isNewContent } = recalled;
+      const isOther = isRetry && isNewContent && !again && !isOlder && left.charge !== 'no';
       if (isOther) return { kind: 'keep', outcome: sourceChanged(left, workflowId) };
       // If a caller waits for the result, `onExisting` decides what is replaced. A retry can't set it, and replaces the result of its
       // last run.
       const output = isSingle && !isRetry ? undefined : left.output;
       // Includes the stamp, so that no step of the job has to read the file again.
       const replaces = output && (await contentAsDelivered(tools.files, output, tools.signal));
+      const isFetched = recalled.earlier?.taskId !== undefined;
+      const marked = open && defined({ charge: 'maybe' as const, possiblyChargedExtra: open.possiblyChargedExtra });
+      const earlier = isFetched ? recalled.earlier : (marked ?? recalled.earlier);
       return { kind: 'start', ...defined({ earlier, replaces }) };
     }
     case 'done':
@@ -82,27 +85,40 @@ export async function recallJob(
   return { kind: 'start', earlier };
 }
 
+interface LastLeft {
+  left: Left;
+  outcome: JobOutcome;
+  /** What a later run of the same source with other options has left open: it marks whatever is submitted next. */
+  open?: Left | undefined;
+  /** A later run of this very conversion has left nothing. */
+  isOlder?: boolean;
+}
+
 /**
- * State left by the last run of this very conversion. A run that made something else at the same destination, or ended before its
- * decision, is skipped for the run that it recalls; a reset run that has submitted nothing since, for the run before it.
- * If that has left no charge: what a later one of the same source with other options has left open.
+ * State left by the last run of this very conversion. A run that made something else at the same destination, ended before its
+ * decision, or left nothing of its own, is skipped for the run that it recalls; a reset run that has submitted nothing since, for the
+ * run before it.
  */
 async function readLeft(
   { client }: RecallTools,
   workflowId: string,
   { job, recall, known }: RecallJobInput,
-): Promise<{ left: Left; outcome: JobOutcome }> {
+): Promise<LastLeft> {
   const options = optionsOf(job);
   let run = await lastRun(client, workflowId, recall.runId);
   let other: Left | undefined;
+  let nothing: LastLeft | undefined;
   for (;;) {
     // The id belongs to a workflow of another type.
     if (run && run.type !== conversionJobType) break;
     const history = run && (await readHistory(client, run));
-    // The run existed, and nothing else records what it did.
-    if (!run || !history) return { left: { charge: 'maybe', ...known, options }, outcome: unreadableJob };
+    if (!run || !history) {
+      // The run existed, and nothing else records what it did.
+      if (!nothing) return { left: { charge: 'maybe', ...known, options }, outcome: unreadableJob };
+      break;
+    }
     const { input, recalled, result, resetFrom } = history;
-    const hasDecided = !input.recall || recalled === 'start' || result !== undefined;
+    const hasDecided = !input.recall || recalled?.kind === 'start' || result !== undefined;
     if (resetFrom !== undefined && !isDelivered(history)) {
       run = await runBeforeReset(client, run, resetFrom);
       continue;
@@ -113,13 +129,21 @@ async function readLeft(
       if (!isSameJob(job, input)) other ??= left;
       else if (known && !input.recall && !input.earlier && (await isForgotten(client, workflowId, known))) {
         return withForgotten({ left, outcome }, { ...known, options });
-      } else return { left: left.charge === 'no' ? (openOf(other) ?? left) : left, outcome };
+      } else if (left.charge === 'no' && !tookUpOpen(history)) nothing ??= { left, outcome };
+      else return { left, outcome, open: openOf(other), isOlder: nothing !== undefined };
     }
     if (!input.recall) break;
     run = await findWorkflow(client, workflowId, input.recall.runId);
   }
-  const open = known ? undefined : openOf(other);
-  return { left: open ?? { charge: 'no', ...known, options }, outcome: { status: 'failed', charge: 'no' } };
+  if (nothing) return { ...nothing, open: openOf(other) };
+  const failed: JobOutcome = { status: 'failed', charge: 'no' };
+  return { left: { charge: 'no', ...known, options }, outcome: failed, open: known ? undefined : openOf(other) };
+}
+
+/** The run was to settle an open charge of the run before, whose state therefore counts no more. */
+function tookUpOpen({ input, recalled }: JobHistory): boolean {
+  const earlier = recalled?.kind === 'start' ? recalled.earlier : input.earlier;
+  return earlier !== undefined && earlier.charge !== 'no' && !earlier.delivered;
 }
 
 /** A batch's ledger knows what Temporal no longer does: that a run which is gone may have been charged. */

@@ -138,3 +138,34 @@ it('converts after a refusal; skips a delivered result, fetches it if it is gone
   expect(await finish()).toEqual({ ...converted, conversions: 1 });
   expect(await finish({ onExisting: 'overwrite' }, { again: true })).toEqual({ ...converted, conversions: 2 });
 });
+
+it('remembers a delivered result through a newer version that was refused, and through a result that could not be fetched', async () => {
+  const refuse = async () => {
+    rig.stub.fail('convert/file', 400, 'INVALID_PARAMETER');
+    await expect(finish()).rejects.toMatchObject({ code: 'INVALID_PARAMETER' });
+    rig.stub.asAlways('convert/file');
+  };
+  await finish();
+  await rig.source('report.md', '# Newer\n');
+  await rm(destination);
+  await refuse();
+  await rig.source('report.md');
+  expect(await finish()).toEqual({ ...converted, conversions: 1 });
+  await rm(destination);
+  rig.stub.fail('task/response', 404, 'NO_CONNECTOR_DEPENDENT_TASK');
+  const lost = { code: 'NO_CONNECTOR_DEPENDENT_TASK', details: { charge: 'no' } };
+  await expect(finish()).rejects.toMatchObject(lost);
+  await expect(finish()).rejects.toMatchObject(lost);
+  expect(rig.stub.count('convert/file')).toBe(2);
+});
+
+it('marks another content while a submit with other parameters is open, even if these parameters had a result before', async () => {
+  await finish();
+  rig.stub.loseSubmits();
+  await expect(finish({ ...keeping, onExisting: 'overwrite', parameters: { dpi: 300 } })).rejects.toMatchObject({
+    details: { charge: 'maybe' },
+  });
+  rig.stub.asAlways('convert/file');
+  await rig.source('report.md', '# Newer\n');
+  expect(await finish({ onExisting: 'overwrite' })).toMatchObject({ possiblyChargedTwice: true, conversions: 3 });
+});

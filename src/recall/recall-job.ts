@@ -95,9 +95,8 @@ interface LastLeft {
 }
 
 /**
- * State left by the last run of this very conversion. A run that made something else at the same destination, ended before its
- * decision, or left nothing of its own, is skipped for the run that it recalls; a reset run that has submitted nothing since, for the
- * run before it.
+ * State left by the last run of this very conversion. A run that left nothing of its own is skipped for the run that it recalls. What
+ * can't be read may have been charged, unless a later run of the conversion has told.
  */
 async function readLeft(
   { client }: RecallTools,
@@ -105,39 +104,55 @@ async function readLeft(
   { job, recall, known }: RecallJobInput,
 ): Promise<LastLeft> {
   const options = optionsOf(job);
-  let run = await lastRun(client, workflowId, recall.runId);
   let other: Left | undefined;
   let nothing: LastLeft | undefined;
-  for (;;) {
-    // The id belongs to a workflow of another type.
-    if (run && run.type !== conversionJobType) break;
-    const history = run && (await readHistory(client, run));
-    if (!run || !history) {
-      // The run existed, and nothing else records what it did.
-      if (!nothing) return { left: { charge: 'maybe', ...known, options }, outcome: unreadableJob };
-      break;
+  for await (const seen of runsOfSource(client, workflowId, { job, recall })) {
+    if (seen === 'unreadable') {
+      if (nothing) break;
+      return { left: { charge: 'maybe', ...known, options }, outcome: unreadableJob };
     }
-    const { input, recalled, result, resetFrom } = history;
-    const hasDecided = !input.recall || recalled?.kind === 'start' || result !== undefined;
-    if (resetFrom !== undefined && !isDelivered(history)) {
-      run = await runBeforeReset(client, run, resetFrom);
-      continue;
-    }
-    if (hasDecided && sourceKeyOf(job) === sourceKeyOf(input)) {
-      const outcome = await outcomeOf(client, run, history);
-      const left = leftBy(history, outcome, optionsOf(input));
-      if (!isSameJob(job, input)) other ??= left;
-      else if (known && !input.recall && !input.earlier && (await isForgotten(client, workflowId, known))) {
-        return withForgotten({ left, outcome }, { ...known, options });
-      } else if (left.charge === 'no' && !tookUpOpen(history)) nothing ??= { left, outcome };
-      else return { left, outcome, open: openOf(other), isOlder: nothing !== undefined };
-    }
-    if (!input.recall) break;
-    run = await findWorkflow(client, workflowId, input.recall.runId);
+    const { run, history } = seen;
+    const { input } = history;
+    const outcome = await outcomeOf(client, run, history);
+    const left = leftBy(history, outcome, optionsOf(input));
+    if (!isSameJob(job, input)) other ??= left;
+    else if (known && !input.recall && !input.earlier && (await isForgotten(client, workflowId, known))) {
+      return withForgotten({ left, outcome }, { ...known, options });
+    } else if (left.charge === 'no' && !tookUpOpen(history)) nothing ??= { left, outcome };
+    else return { left, outcome, open: openOf(other), isOlder: nothing !== undefined };
   }
   if (nothing) return { ...nothing, open: openOf(other) };
   const failed: JobOutcome = { status: 'failed', charge: 'no' };
   return { left: { charge: 'no', ...known, options }, outcome: failed, open: known ? undefined : openOf(other) };
+}
+
+/**
+ * The last run, then each that it recalls, if it made something of the same source. A run that ended before its decision is skipped; a
+ * reset run that has submitted nothing since, for the run before it. The first run that can't be read is the last one.
+ */
+async function* runsOfSource(
+  client: Client,
+  workflowId: string,
+  { job, recall }: Pick<RecallJobInput, 'job' | 'recall'>,
+): AsyncGenerator<{ run: WorkflowExecutionDescription; history: JobHistory } | 'unreadable'> {
+  let run = await lastRun(client, workflowId, recall.runId);
+  // Otherwise the id belongs to a workflow of another type.
+  while (!run || run.type === conversionJobType) {
+    const history = run && (await readHistory(client, run));
+    if (!run || !history) {
+      yield 'unreadable';
+      return;
+    }
+    const { input, recalled, result, resetFrom } = history;
+    if (resetFrom !== undefined && !isDelivered(history)) {
+      run = await runBeforeReset(client, run, resetFrom);
+      continue;
+    }
+    const hasDecided = !input.recall || recalled?.kind === 'start' || result !== undefined;
+    if (hasDecided && sourceKeyOf(job) === sourceKeyOf(input)) yield { run, history };
+    if (!input.recall) return;
+    run = await findWorkflow(client, workflowId, input.recall.runId);
+  }
 }
 
 /** The run was to settle an open charge of the run before, whose state therefore counts no more. */

@@ -1,5 +1,6 @@
+import { readdirSync } from 'node:fs';
+import path from 'node:path';
 import { startConversionService } from '../../src';
-import { conversionProcess, processesBelow } from '../processes';
 import { createApp, createDataDir, startTestService, tinyPng } from '../support';
 
 /** Options and limits of the service. */
@@ -39,9 +40,12 @@ describe('startConversionService', () => {
 
   it('names the address if the port is taken, and releases the folder and the engine that it warmed', async () => {
     const { service, stop } = await startTestService();
-    const options = { dataDir: await createDataDir(), apps: [app], expects: { input: 'markdown', output: 'html' } };
+    const dataDir = await createDataDir();
+    const options = { dataDir, apps: [app], expects: { input: 'markdown', output: 'html' } };
     await expect(startConversionService({ ...options, port: service.port })).rejects.toThrow(/EADDRINUSE/);
-    expect(processesBelow(process.pid, conversionProcess)).toEqual([]);
+    // Each process has a folder there until it has ended.
+    const inUse = readdirSync(path.join(dataDir, 'conversions')).filter((name) => name.startsWith('process-'));
+    expect(inUse).toEqual([]);
     const second = await startConversionService(options);
     await second.close();
     await stop();

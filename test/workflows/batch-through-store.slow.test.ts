@@ -110,7 +110,18 @@ it('treats names that differ only in case as two files, and allows a file and a 
 
 it("lets one of two concurrent planners create the run, and tells the other why it can't", async () => {
   put('in/a.md');
+  const walk = files.walk.bind(files);
+  let planners = 0;
+  // Both have read the ledger before one of them writes.
+  const walks = jest.spyOn(files, 'walk').mockImplementation(async function* (uri, options) {
+    if (uri.endsWith('/in/')) {
+      planners += 1;
+      await until('the other one looks for files too', () => planners === 2);
+    }
+    yield* walk(uri, options);
+  });
   const [one, other] = await Promise.allSettled([plan(), plan()]);
+  walks.mockRestore();
   expect([one.status, other.status].sort()).toEqual(['fulfilled', 'rejected']);
   expect([one, other].find(({ status }) => status === 'rejected')).toMatchObject({
     reason: { code: 'DESTINATION_EXISTS' },

@@ -288,6 +288,14 @@ export class Session {
     });
   }
 
+  /** Answers to a request that can't be read as JSON, and to one that lacks its data. */
+  refusals(): Promise<Reply[]> {
+    return this.#once('refusals', async () => [
+      await this.raw({ path: endpoints.taskResponse, body: '' }),
+      await this.post(endpoints.taskResponse, {}),
+    ]);
+  }
+
   /** The slow conversion after its end. */
   async finished(): Promise<Reply> {
     return this.polled().catch(tellNoMore);

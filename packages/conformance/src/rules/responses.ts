@@ -62,14 +62,6 @@ async function conversionResults(session: Session): Promise<Result[]> {
   return isSuccess ? [answered, ['of a monitored conversion', monitored]] : [answered];
 }
 
-/** A request that cannot be read, and one whose data was. */
-async function refusals(session: Session): Promise<Reply[]> {
-  return [
-    await session.raw({ path: endpoints.taskResponse, body: '' }),
-    await session.post(endpoints.taskResponse, {}),
-  ];
-}
-
 const ensureStatus = (status: unknown, what: string) => ensureOneOf(status, ['hold', 'running', 'completed'], what);
 
 function timestampRule(key: string, state: string): Record<string, Check> {
@@ -193,7 +185,7 @@ export const responseRules = [
       const others = [
         ...(await ifSeen(session.linked())),
         ...(await ifSeen(session.failed())).map(({ reply }) => reply),
-        ...(await refusals(session)),
+        ...(await session.refusals()),
       ];
       const results = others.map((reply): Result => ['of another task', reply.at('result')]);
       for (const [what, result] of [...(await conversionResults(session)), ...results]) {
@@ -208,7 +200,7 @@ export const responseRules = [
       }
     },
     async 'error holds a code and a message when the task failed'(session) {
-      for (const reply of [...(await refusals(session)), (await session.failed()).reply]) {
+      for (const reply of [...(await session.refusals()), (await session.failed()).reply]) {
         ensureMatches(reply.at('result.error.code'), /^[A-Z][A-Z0-9_]*$/, 'error.code');
         ensureMatches(reply.at('result.error.message'), /\S/, 'error.message');
       }
@@ -217,7 +209,7 @@ export const responseRules = [
       for (const reply of [...(await ifSeen(session.linked())), await session.monitor(await session.uploaded())]) {
         ensureEqual(reply.at('result.warning'), {}, 'warning');
       }
-      const refused = (await refusals(session)).map((reply): Result => ['of a refused request', reply.at('result')]);
+      const refused = (await session.refusals()).map((reply): Result => ['of a refused request', reply.at('result')]);
       for (const [what, result] of [...(await conversionResults(session)), ...refused]) {
         const warning = valueAt(result, 'warning');
         ensure(isObject(warning), `warning ${what} is ${show(warning)}`);

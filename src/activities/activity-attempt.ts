@@ -142,6 +142,11 @@ function begin({ step, app, parking }: Step) {
     /** Key of a job's temporary files: the same in every attempt, activity and run of the job. */
     jobKey: info.workflowExecution?.workflowId ?? info.activityId,
     run: info.workflowExecution,
+    /** The run of this attempt, if a reset has made it from the one that the job knows. */
+    resetSince(knownRunId: string | undefined): string | undefined {
+      const { runId } = info.workflowExecution ?? {};
+      return knownRunId === undefined || runId === knownRunId ? undefined : runId;
+    },
     /** Context of this attempt's failures; the activity keeps `requests` and `taskId` up to date. */
     failure,
   };

@@ -42,12 +42,13 @@ export function createConvertFile(dependencies: ActivityDependencies) {
     onFence: () => void,
   ): Promise<ConvertFileResult> {
     const { requests, heartbeat, turn, previousDetails, run, failure } = attempt;
+    const resetRunId = attempt.resetSince(input.knownRunId);
+    if (resetRunId !== undefined) return { skipped: true, resetRunId };
     const known = readAccepted(previousDetails);
     if (known) return known;
     const fence = readFence(previousDetails);
     if (fence) {
       failure.callback = fence.callback === true;
-      failure.afterReset = fence.afterReset === true;
       heartbeat.start();
       return outcomes.ofLastAttempt(attempt);
     }
@@ -57,16 +58,12 @@ export function createConvertFile(dependencies: ActivityDependencies) {
       if (plan.kind === 'skip') return { skipped: true };
       await checks.assertPossible(input, attempt.signal);
     }
-    failure.afterReset = input.originalRunId !== run?.runId && input.originalRunId !== undefined;
     const service = api(input.app);
     const { nonce } = input;
     const submission = run && nonce !== undefined ? { workflowId: run.workflowId, nonce } : undefined;
     const callback = submission && callbackUrl?.(input.app, submission);
     failure.callback = callback !== undefined;
-    const marks = {
-      ...(failure.callback && { callback: true as const }),
-      ...(failure.afterReset && { afterReset: true as const }),
-    };
+    const marks = failure.callback ? { callback: true as const } : {};
     const accepted = (report: TaskReport) => ({ skipped: false as const, report, requests, ...marks });
     let credits: Probe | undefined;
     const raiseFence = async () => {

@@ -25,7 +25,6 @@ export interface FailureContext {
   sentUnrepeatable?: boolean;
   /** Size of the file for the destination, if known. */
   neededBytes?: number | undefined;
-  afterReset?: boolean;
   /** The service refused the token, but the next attempt may send another. */
   mayHaveOtherToken?: boolean | undefined;
   /** Consecutive attempts with an unreadable response, including this one if it had one. Default: 1. */

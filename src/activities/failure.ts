@@ -226,7 +226,6 @@ export function build(context: FailureContext, parts: FailureParts): Application
     parkedFor: parts.parkedFor,
     origin,
     orderedWaitMs,
-    afterReset: whenTrue(context.afterReset),
     requests,
     httpStatus,
     endpoint,

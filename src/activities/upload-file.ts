@@ -21,6 +21,8 @@ export function createUploadFile(dependencies: ActivityDependencies) {
   const { api, files, checks } = dependencies;
   return (input: UploadFileInput): Promise<UploadFileResult> =>
     runAttempt(dependencies, { step: 'upload', app: input.app, parking: input }, async (attempt) => {
+      const resetRunId = attempt.resetSince(input.knownRunId);
+      if (resetRunId !== undefined) return { skipped: true, resetRunId };
       const source = await openSource(files, input.uri, attempt);
       const host = input.destination === undefined ? undefined : ownHost(files, input.destination);
       // Before anything is charged: no conversion is started whose result can't be stored.

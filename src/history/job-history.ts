@@ -7,6 +7,7 @@ import {
   type CheckTaskResult,
   type ConvertFileResult,
   type RecallJobResult,
+  type UploadFileResult,
 } from '../job/activities';
 import { ChargeLedger, type EarlierRuns } from '../job/charge';
 import { defined } from '../job/defined';
@@ -18,8 +19,8 @@ import { decodeFailure, decodePayloads, type History } from './payloads';
 /** What the history of one run of a job says about charges; needs no worker. */
 export interface JobHistory {
   input: ConversionJobInput;
-  /** The run that was reset to make this one, until this one submits: its history tells what was paid. */
-  resetFrom?: string;
+  /** The run that was reset to make this one. Unless this one goes on from its state, its history tells what was paid. */
+  reset?: { from: string; to: string; isTakenUp: boolean };
   /** Decision about the previous run, once it is made. */
   recalled?: RecallJobResult;
   /** What the service may have charged, in this run and in the earlier ones named in its input; with the uploaded content, if known. */
@@ -60,7 +61,9 @@ export async function readRun(
 class HistoryReader {
   private readonly open = new Map<number, Step>();
   private input: ConversionJobInput | undefined;
-  private resetFrom: string | undefined;
+  private reset: JobHistory['reset'];
+  /** The run that a step has found to be reset: what it lacks is recalled next. */
+  private found: string | undefined;
   private recalled: JobHistory['recalled'];
   private charge = new ChargeLedger();
   private requests = 0;
@@ -81,7 +84,7 @@ class HistoryReader {
       charge: { ...this.charge.summary(), ...(source && { source }) },
       requests: this.requests,
       isOver: this.isOver,
-      ...defined({ resetFrom: this.resetFrom, recalled: this.recalled, result: this.result }),
+      ...defined({ reset: this.reset, recalled: this.recalled, result: this.result }),
     };
   }
 
@@ -96,8 +99,8 @@ class HistoryReader {
     // A reset: this history lacks what the previous run did after this point.
     const reset = event.workflowTaskFailedEventAttributes;
     if (reset?.newRunId) {
-      this.charge.foundOpen();
-      this.resetFrom = reset.baseRunId ?? undefined;
+      this.charge.mayHaveSubmitted();
+      this.reset = { from: reset.baseRunId ?? '', to: reset.newRunId, isTakenUp: false };
     }
     await this.readActivity(event);
     const completed = event.workflowExecutionCompletedEventAttributes;
@@ -144,7 +147,6 @@ class HistoryReader {
 
   /** `taskId` is absent if the outcome is unknown. */
   private submitted(taskId: string | undefined): void {
-    this.resetFrom = undefined;
     if (taskId === undefined) this.charge.unknown();
     else this.charge.accepted(taskId);
   }
@@ -157,12 +159,16 @@ class HistoryReader {
         break;
       case activityNames.convertFile: {
         const accepted = result as ConvertFileResult;
-        if (!accepted.skipped) this.submitted(accepted.report.taskId);
+        if (accepted.skipped) this.found = accepted.resetRunId;
+        else this.submitted(accepted.report.taskId);
         break;
       }
-      case activityNames.uploadFile:
-        this.source = (result as { source?: SourceContent }).source ?? this.source;
+      case activityNames.uploadFile: {
+        const uploaded = result as UploadFileResult;
+        if (uploaded.skipped) this.found = uploaded.resetRunId;
+        else this.source = uploaded.source ?? this.source;
         break;
+      }
       case activityNames.checkTask:
         this.charge.resolved((result as CheckTaskResult).report.taskId);
         break;
@@ -175,7 +181,9 @@ class HistoryReader {
       recalled.kind === 'start' ? (recalled.earlier ?? { charge: 'no' }) : recalled.outcome;
     const earlier = { charge, ...left };
     this.charge = new ChargeLedger(earlier);
-    if (this.resetFrom !== undefined) this.charge.foundOpen();
+    // The recall of an older run may have been pending when this run was made.
+    if (this.reset && this.found === this.reset.to) this.reset.isTakenUp = recalled.kind === 'start';
+    else if (this.reset) this.charge.mayHaveSubmitted();
     this.source = earlier.source;
   }
 

@@ -50,7 +50,20 @@ interface Checking {
   check?: ResultCheck;
 }
 
-export interface UploadFileInput extends Parking, Checking {
+/** How a step that leads to a submit learns of a reset, perhaps while it is pending. */
+interface BeforeSubmit {
+  /** The run whose doings the job knows. Another one has been reset: what the run before it has submitted since decides. */
+  knownRunId?: string;
+}
+
+/** Nothing was sent: the destination is taken and stays so, or the job first has to learn what it did before it was reset. */
+export interface StepSkipped {
+  skipped: true;
+  /** The run that a reset has made. */
+  resetRunId?: string;
+}
+
+export interface UploadFileInput extends Parking, Checking, BeforeSubmit {
   app: string;
   uri: string;
   output: string;
@@ -65,7 +78,7 @@ export interface UploadFileInput extends Parking, Checking {
 }
 
 export type UploadFileResult =
-  | { skipped: true }
+  | StepSkipped
   | {
       skipped: false;
       connector: string;
@@ -77,7 +90,7 @@ export type UploadFileResult =
       requests: number;
     };
 
-export interface ConvertFileInput extends Parking, Checking {
+export interface ConvertFileInput extends Parking, Checking, BeforeSubmit {
   app: string;
   connector: string;
   sourceName: string;
@@ -91,11 +104,6 @@ export interface ConvertFileInput extends Parking, Checking {
   mode?: 'sync';
   /** If the worker knows this kind of conversion to be quick, it awaits the end, and polls at the latest this long after the submit. */
   awaitsMs?: number;
-  /**
-   * The run in which the job began. In a different run the job has been reset, perhaps while this activity was pending, and does not
-   * know what it has submitted since.
-   */
-  originalRunId?: string;
   /** Estimated size of the result. Absent: unknown. */
   neededBytes?: number;
   /** From the upload. */
@@ -123,11 +131,9 @@ export interface AcceptedSubmit {
   notYetMs?: number;
   /** A callback was requested, and the submit step has not received it. */
   callback?: true;
-  /** The job was reset, and may have submitted before. */
-  afterReset?: true;
 }
 
-export type ConvertFileResult = { skipped: true } | AcceptedSubmit;
+export type ConvertFileResult = StepSkipped | AcceptedSubmit;
 
 export interface CheckTaskInput extends Parking {
   app: string;
@@ -196,7 +202,6 @@ export interface DiscardDownloadInput {
 export interface SendingFence {
   phase: 'sending';
   callback?: true;
-  afterReset?: true;
 }
 
 /** Reads the fence from unvalidated heartbeat details; undefined if there is none. */
@@ -264,7 +269,6 @@ export interface ActivityFailureDetails {
   origin: FailureOrigin;
   /** Wait ordered by the service, in milliseconds. */
   orderedWaitMs?: number;
-  afterReset?: true;
   httpStatus?: number;
   endpoint?: string;
   taskId?: string;

@@ -77,8 +77,6 @@ export function decideRepetition(
 export class ChargeLedger {
   /** Submits of this run and the last of an earlier run that may have been charged and have no task to fetch. */
   private open = 0;
-  /** The job was reset: a submit unknown to this ledger may have been charged. */
-  private hasUnseen = false;
   private current: Charge = 'no';
   private task: string | undefined;
   private readonly extraBefore: number;
@@ -94,7 +92,8 @@ export class ChargeLedger {
   }
 
   get charge(): Charge {
-    return this.current === 'no' && this.opens > 0 ? 'maybe' : this.current;
+    const isOpen = (this.open > 0 || this.extra > 0) && !this.isDelivered;
+    return this.current === 'no' && isOpen ? 'maybe' : this.current;
   }
 
   /** The accepted task, if its result can be fetched. */
@@ -136,13 +135,13 @@ export class ChargeLedger {
   /** The service no longer knows the task: it was charged, and its result can't be fetched. */
   lost(): void {
     if (this.current !== 'no' && !this.isDelivered) this.open += 1;
-    this.isDelivered = false;
     this.current = 'no';
     this.task = undefined;
   }
 
-  foundOpen(): void {
-    this.hasUnseen = true;
+  /** The job was reset, and ends without knowing what it has submitted since. */
+  mayHaveSubmitted(): void {
+    if (this.charge === 'no') this.current = 'maybe';
   }
 
   summary(): EarlierRuns {
@@ -154,13 +153,10 @@ export class ChargeLedger {
     };
   }
 
-  private get opens(): number {
-    return this.open + (this.hasUnseen ? 1 : 0);
-  }
-
   private submit(charge: Charge): void {
     this.lost();
-    this.extra = this.extraBefore + this.opens;
+    this.isDelivered = false;
+    this.extra = this.extraBefore + this.open;
     this.current = charge;
   }
 }

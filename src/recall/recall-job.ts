@@ -109,7 +109,8 @@ async function readLeft(
   for await (const seen of runsOfSource(client, workflowId, { job, recall })) {
     if (seen === 'unreadable') {
       if (nothing) break;
-      return { left: { charge: 'maybe', ...known, options }, outcome: unreadableJob };
+      const charge = known?.charge === 'yes' ? 'yes' : 'maybe';
+      return { left: { ...known, charge, options }, outcome: unreadableJob };
     }
     const { run, history } = seen;
     const { input } = history;
@@ -118,7 +119,7 @@ async function readLeft(
     if (!isSameJob(job, input)) other ??= left;
     else if (known && !input.recall && !input.earlier && (await isForgotten(client, workflowId, known))) {
       return withForgotten({ left, outcome }, { ...known, options });
-    } else if (left.charge === 'no' && !tookUpOpen(history)) nothing ??= { left, outcome };
+    } else if (leftNothing(history, left)) nothing ??= { left, outcome };
     else return { left, outcome, open: openOf(other), isOlder: nothing !== undefined };
   }
   if (nothing) return { ...nothing, open: openOf(other) };
@@ -143,22 +144,21 @@ async function* runsOfSource(
       yield 'unreadable';
       return;
     }
-    const { input, recalled, result, resetFrom } = history;
-    if (resetFrom !== undefined && !isDelivered(history)) {
-      run = await runBeforeReset(client, run, resetFrom);
-      continue;
-    }
+    const { input, recalled, result, reset } = history;
+    const isBehind = reset?.isTakenUp === false && !isDelivered(history);
     const hasDecided = !input.recall || recalled?.kind === 'start' || result !== undefined;
-    if (hasDecided && sourceKeyOf(job) === sourceKeyOf(input)) yield { run, history };
-    if (!input.recall) return;
-    run = await findWorkflow(client, workflowId, input.recall.runId);
+    if (!isBehind && hasDecided && sourceKeyOf(job) === sourceKeyOf(input)) yield { run, history };
+    if (reset) run = await runBeforeReset(client, run, reset.from);
+    else if (input.recall) run = await findWorkflow(client, workflowId, input.recall.runId);
+    else return;
   }
 }
 
-/** The run was to settle an open charge of the run before, whose state therefore counts no more. */
-function tookUpOpen({ input, recalled }: JobHistory): boolean {
+/** The run has submitted nothing that may have been charged, and did not have to settle an open charge of the run before. */
+function leftNothing({ input, recalled }: JobHistory, { charge, taskId }: Left): boolean {
   const earlier = recalled?.kind === 'start' ? recalled.earlier : input.earlier;
-  return earlier !== undefined && earlier.charge !== 'no' && !earlier.delivered;
+  if (earlier?.delivered) return charge === 'no' || taskId === earlier.taskId;
+  return charge === 'no' && (earlier?.charge ?? 'no') === 'no';
 }
 
 /** A batch's ledger knows what Temporal no longer does: that a run which is gone may have been charged. */

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 
-/** After the first workflow task, after the last one, or before the start of the last child. */
-export type ResetPoint = 'start' | 'latest' | 'lastChild';
+/** After the first workflow task, after the last one, before the start of the last child, or after this share of all tasks, below 1. */
+export type ResetPoint = 'start' | 'latest' | 'lastChild' | number;
 
 /** Resets a run of a workflow, by default the latest, like an operator. Returns the id of the new run. */
 export async function resetWorkflow(
@@ -19,7 +19,7 @@ export async function resetWorkflow(
   const reset = await client.workflowService.resetWorkflowExecution({
     namespace: client.options.namespace,
     workflowExecution: { workflowId, runId },
-    workflowTaskFinishEventId: points[to] ?? null,
+    workflowTaskFinishEventId: (typeof to === 'number' ? tasks[Math.floor(to * tasks.length)] : points[to]) ?? null,
     requestId: randomUUID(),
     reason: 'a test',
   });

@@ -235,46 +235,39 @@ describe('a job that is reset by hand', () => {
     expect(rig.stub.count('convert/file')).toBe(1);
   });
 
-  it('is marked if reset to before its submit: the submit of the run before may have been charged', async () => {
-    const job = await rig.client.start({ ...(await request()), onExisting: 'overwrite' });
-    expect(await job.result()).toMatchObject({ possiblyChargedTwice: false });
-    expect(await reset(job.workflowId, 'start')).toMatchObject({ possiblyChargedTwice: true });
-    expect(rig.stub.count('convert/file')).toBe(2);
-    expect((await inspectJob(rig.temporal, job.workflowId)).possiblyChargedTwice).toBe(true);
+  it('takes up what it has delivered if reset to before its submit, without another request', async () => {
+    const job = await rig.client.start(await request());
+    expect(await job.result()).toMatchObject({ status: 'succeeded' });
+    const before = rig.stub.requests.length;
+    const delivered = { status: 'skipped', recalled: true, charge: 'yes', possiblyChargedTwice: false };
+    expect(await reset(job.workflowId, 'start')).toMatchObject(delivered);
+    expect(await reset(job.workflowId, 'start')).toMatchObject(delivered);
+    expect(rig.stub.requests.length).toBe(before);
+    expect((await inspectJob(rig.temporal, job.workflowId)).possiblyChargedTwice).toBe(false);
   });
 
-  it('reports a possible charge if reset to before its submit, even if it submits nothing', async () => {
+  it('fetches its result again if that is gone', async () => {
     const wanted = await request();
     const job = await rig.client.start(wanted);
     await job.result();
-    // Its own result is in its way.
-    await expect(reset(job.workflowId, 'start')).rejects.toMatchObject({
-      code: 'DESTINATION_EXISTS',
-      details: { charge: 'maybe' },
-    });
     await rm(wanted.destination);
-    expect((await inspectJob(rig.temporal, job.workflowId)).charge).toBe('maybe');
-    // The history of the run that was reset shows what it paid for.
-    const again = await retryJob(rig.temporal, job.workflowId);
-    expect(await again.result()).toMatchObject({ status: 'succeeded', possiblyChargedTwice: false });
+    expect(await reset(job.workflowId, 'start')).toMatchObject({ status: 'succeeded', possiblyChargedTwice: false });
     expect(rig.stub.count('convert/file')).toBe(1);
   });
 
-  it('skips its own result if reset to before its submit, and leaves the charge to the next job', async () => {
-    const policies = { ...quickPolicies, onUnknownOutcome: 'fail' as const };
-    const wanted = { ...(await request()), policies, onExisting: 'skip' as const };
+  it('does not convert a file that has changed since', async () => {
+    const wanted = await request();
     const job = await rig.client.start(wanted);
     await job.result();
-    expect(await reset(job.workflowId, 'start')).toMatchObject({ status: 'skipped', charge: 'maybe' });
-    expect(await rig.client.convert(wanted)).toMatchObject({ status: 'skipped', recalled: true, charge: 'yes' });
+    await writeFile(wanted.source, '# Newer\n');
+    await expect(reset(job.workflowId, 'start')).rejects.toMatchObject({ code: 'SOURCE_CHANGED' });
     expect(rig.stub.count('convert/file')).toBe(1);
   });
 
-  it('is marked if reset to an event during its submit, since the submit is repeated', async () => {
+  it('sends nothing if reset to an event during its submit, which may have been charged', async () => {
     const answers: (() => void)[] = [];
     rig.stub.on('convert/file', (seen, response) => void answers.push(() => rig.stub.answerAsAlways(seen, response)));
-    const policies = { ...quickPolicies, onUnknownOutcome: 'fail' as const };
-    const job = await rig.client.start({ ...(await request()), policies });
+    const job = await rig.client.start({ ...(await request()), policies: quickPolicies });
     await until('it submits', () => answers.length === 1);
     const handle = rig.temporal.workflow.getHandle(job.workflowId);
     await handle.signal('appReady', {});
@@ -282,14 +275,33 @@ describe('a job that is reset by hand', () => {
       const { events = [] } = await handle.fetchHistory();
       return events?.at(-1)?.workflowTaskCompletedEventAttributes != null;
     });
-    const ended = reset(job.workflowId, 'latest');
-    await until('it submits again', () => answers.length === 2);
+    const kept = expect.objectContaining({ charge: 'maybe', kept: true }) as unknown;
+    await expect(reset(job.workflowId, 'latest')).rejects.toMatchObject({ details: kept });
+    expect(answers).toHaveLength(1);
     for (const answer of answers) answer();
-    expect(await ended).toMatchObject({ possiblyChargedTwice: true, possiblyChargedExtra: 1 });
-    expect((await inspectJob(rig.temporal, job.workflowId)).possiblyChargedTwice).toBe(true);
+    expect((await inspectJob(rig.temporal, job.workflowId)).charge).toBe('maybe');
+    rig.stub.asAlways('convert/file');
+    const again = await retryJob(rig.temporal, job.workflowId, { resubmit: true });
+    expect(await again.result()).toMatchObject({ possiblyChargedTwice: true, possiblyChargedExtra: 1 });
   });
 
-  it('hides no later run that it ended, and whose task is paid for', async () => {
+  it('counts each submit of the runs before, however often it was reset', async () => {
+    const policies = { ...quickPolicies, onUnknownOutcome: 'fail' as const };
+    rig.stub.on('convert/file', (_seen, response) => cut(response));
+    const { workflowId } = await rig.client.start({ ...(await request()), policies });
+    const mayBeCharged = { details: { charge: 'maybe' } };
+    await expect(rig.client.get(workflowId).result()).rejects.toMatchObject(mayBeCharged);
+    const resubmit = async () => (await retryJob(rig.temporal, workflowId, { resubmit: true })).result();
+    for (const lost of [() => reset(workflowId, 'start'), resubmit, () => reset(workflowId, 'latest')]) {
+      await expect(lost()).rejects.toMatchObject(mayBeCharged);
+      expect((await inspectJob(rig.temporal, workflowId)).charge).toBe('maybe');
+    }
+    rig.stub.asAlways('convert/file');
+    expect(await resubmit()).toMatchObject({ status: 'succeeded', possiblyChargedExtra: 2 });
+    expect(rig.stub.count('convert/file')).toBe(3);
+  });
+
+  it('fetches the task of a later run that it ended', async () => {
     const wanted = { ...(await request()), onExisting: 'overwrite' as const };
     const { workflowId } = await rig.client.start(wanted);
     const handle = rig.temporal.workflow.getHandle(workflowId);
@@ -299,16 +311,16 @@ describe('a job that is reset by hand', () => {
     const held = rig.stub.hold();
     const newer = await rig.client.start(wanted);
     await until('it converts', async () => (await newer.state()).phase === 'converting');
-    rig.stub.fail('upload/file', 400, 'INVALID_FILE');
     await resetWorkflow(rig.temporal, workflowId, 'start', old);
-    await expect(rig.client.get(workflowId).result()).rejects.toMatchObject({ details: { charge: 'maybe' } });
-    rig.stub.asAlways('upload/file');
     held.letGo();
-    expect(await rig.client.convert(wanted)).toMatchObject({ status: 'succeeded', possiblyChargedTwice: false });
+    expect(await rig.client.get(workflowId).result()).toMatchObject({
+      status: 'succeeded',
+      possiblyChargedTwice: false,
+    });
     expect(rig.stub.count('convert/file')).toBe(2);
   });
 
-  it('leaves the result of a later run delivered if it delivers nothing itself', async () => {
+  it('leaves the result of a later run delivered', async () => {
     const wanted = await request();
     const { workflowId } = await rig.client.start(wanted);
     const handle = rig.temporal.workflow.getHandle(workflowId);
@@ -318,7 +330,7 @@ describe('a job that is reset by hand', () => {
     const overwriting = { ...wanted, onExisting: 'overwrite' as const };
     expect(await rig.client.convert(overwriting)).toMatchObject({ status: 'succeeded' });
     await resetWorkflow(rig.temporal, workflowId, 'start', old);
-    await expect(handle.result()).rejects.toThrow();
+    expect(await rig.client.get(workflowId).result()).toMatchObject({ status: 'skipped', recalled: true });
     expect(await rig.client.convert(overwriting)).toMatchObject({ status: 'skipped', recalled: true });
     expect(rig.stub.count('convert/file')).toBe(2);
   });

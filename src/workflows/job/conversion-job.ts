@@ -17,6 +17,7 @@ import {
   lastSegment,
   type Recall,
 } from '../../job/types';
+import type { EarlierRuns } from '../../job/charge';
 import { conversionStateQuery } from '../../job/names';
 import { awaitConversion } from './await-conversion';
 import { convertSource, noteFailure } from './convert-source';
@@ -48,6 +49,8 @@ export async function conversionJob(input: ConversionJobInput): Promise<Conversi
 
 class ConversionJob extends JobParts {
   private readonly upload = new SourceUpload(this);
+  /** For a conversion of before that may have been charged and can't be fetched. */
+  private ruleForEarlier = this.policies.onUnknownOutcome;
 
   run(): Promise<ConversionJobResult> {
     const { recall } = this.input;
@@ -56,8 +59,12 @@ class ConversionJob extends JobParts {
 
   /** For a job with an earlier run, or with a task id in its input. */
   private async goOnFrom(recall: Recall | undefined): Promise<ConversionJobResult> {
-    const recalled = recall && (await this.recall(recall));
-    if (recalled) return recalled;
+    const recalled = recall && (await this.recall(recall, this.input.earlier));
+    return recalled ?? this.goOn();
+  }
+
+  /** With what earlier runs are known to have left. */
+  private async goOn(): Promise<ConversionJobResult> {
     const { taskId } = this.progress.charge;
     if (taskId !== undefined) this.upload.notNeeded();
     const fetched = taskId === undefined ? 'lost' : await this.fetchEarlier(taskId);
@@ -65,8 +72,9 @@ class ConversionJob extends JobParts {
   }
 
   /** Looks up what the last run under this id left. Undefined: the job continues with that knowledge. */
-  private async recall(recall: Recall): Promise<ConversionJobResult | undefined> {
-    const { app, source, output, input, parameters, destination, earlier: known } = this.input;
+  private async recall(recall: Recall, known?: EarlierRuns): Promise<ConversionJobResult | undefined> {
+    const { app, source, output, input, parameters, destination } = this.input;
+    this.ruleForEarlier = recall.onUnknownOutcome;
     const job = defined({ app, source, output, input, parameters, destination });
     const recalled = await this.activities.recallJob(defined({ job, recall, known }));
     switch (recalled.kind) {
@@ -126,8 +134,7 @@ class ConversionJob extends JobParts {
         'Its result was delivered before and is gone, and the service no longer has it: nothing was submitted again. To convert it again, and pay again: the same command with --again',
       );
     }
-    const { onUnknownOutcome = this.policies.onUnknownOutcome } = this.input.recall ?? {};
-    if (onUnknownOutcome === 'fail') {
+    if (this.ruleForEarlier === 'fail') {
       throw this.progress.failed(
         failure,
         `The conversion was paid for, and the service no longer has it. Policy onUnknownOutcome is "fail": nothing was submitted again. To convert all the same: fileconv job retry ${shellWord(workflowInfo().workflowId)} --resubmit`,
@@ -139,10 +146,20 @@ class ConversionJob extends JobParts {
 
   private async convertFile(): Promise<ConversionJobResult> {
     const report = await convertSource(this, this.upload);
-    if (report === 'skipped') return this.result('skipped');
+    if ('skipped' in report) {
+      return report.resetRunId === undefined ? this.result('skipped') : this.goOnAfterReset(report.resetRunId);
+    }
     const delivered = await this.deliver(report);
     if ('lost' in delivered) throw this.progress.failed(delivered.lost);
     return delivered;
+  }
+
+  /** This run lacks what the one before has done since the reset point, and recalls it as `job retry` does. */
+  private async goOnAfterReset(runId: string): Promise<ConversionJobResult> {
+    this.progress.knownRunId = runId;
+    const recall: Recall = { runId, onUnknownOutcome: 'fail', isSingle: true, isRetry: true };
+    const recalled = await this.recall(recall, this.progress.charge.summary());
+    return recalled ?? this.goOn();
   }
 
   /** `lost`: the service no longer has the result. */

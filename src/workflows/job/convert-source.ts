@@ -4,6 +4,7 @@ import {
   type ConvertFileInput,
   type ConvertFileResult,
   type Parking,
+  type StepSkipped,
   type TaskReport,
 } from '../../job/activities';
 import { defined } from '../../job/defined';
@@ -14,13 +15,13 @@ import type { JobParts } from './job-parts';
 import type { SourceUpload } from './upload-source';
 
 /** Uploads, then submits until a conversion succeeds. Each reason to submit again has its own limit. */
-export async function convertSource(job: JobParts, upload: SourceUpload): Promise<TaskReport | 'skipped'> {
+export async function convertSource(job: JobParts, upload: SourceUpload): Promise<TaskReport | StepSkipped> {
   const { policies, progress, park } = job;
   const resubmissions = new Resubmissions(job);
   let uploaded = await upload.run();
   let deadline = Date.now() + policies.submitDeadlineMs;
   for (;;) {
-    if (uploaded === 'skipped') return 'skipped';
+    if (uploaded.skipped) return uploaded;
     const { connector, bytes: sourceBytes } = uploaded;
     const attempt = await submitOnce(job, { connector, sourceBytes, deadlineMs: deadline - Date.now() });
     if (!('failure' in attempt)) return attempt.report;
@@ -52,7 +53,6 @@ export function noteFailure({ progress }: JobParts, failure: JobFailure): void {
   const { charge } = progress;
   progress.requests += failure.requests;
   progress.lastFailure = failure;
-  if (failure.afterReset) charge.foundOpen();
   if (failure.origin === 'task') charge.failedAtService();
   else if (failure.reaction === 'outcomeUnknown') charge.unknown();
   else if (failure.reaction === 'taskLost') charge.lost();
@@ -68,11 +68,11 @@ interface SubmitTurn {
 async function submitOnce(
   job: JobParts,
   turn: SubmitTurn,
-): Promise<{ report: TaskReport | 'skipped' } | { failure: JobFailure }> {
+): Promise<{ report: TaskReport | StepSkipped } | { failure: JobFailure }> {
   let failure: JobFailure;
   try {
     const accepted = await submitConversion(job, turn);
-    if (accepted.skipped) return { report: 'skipped' };
+    if (accepted.skipped) return { report: accepted };
     const { report, callback = false, notYetMs } = accepted;
     if (report.finished) return { report };
     const checked = await awaitConversion(job, { taskId: report.taskId, callback, notYetMs });
@@ -97,7 +97,6 @@ function submitConversion(job: JobParts, turn: SubmitTurn): Promise<ConvertFileR
   const options = { summary: progress.summary, deadlineMs: Math.max(turn.deadlineMs, policies.submitTimeoutMs) };
   const note = (accepted: ConvertFileResult) => {
     if (accepted.skipped) return accepted;
-    if (accepted.afterReset) progress.charge.foundOpen();
     progress.charge.accepted(accepted.report.taskId);
     progress.taskId = accepted.report.taskId;
     progress.requests += accepted.requests;
@@ -109,7 +108,7 @@ function submitConversion(job: JobParts, turn: SubmitTurn): Promise<ConvertFileR
 }
 
 function requestOf(
-  { input, policies, name, callbacks, park, host, replaces, checking }: JobParts,
+  { input, policies, progress, name, callbacks, park, host, replaces, checking }: JobParts,
   { connector, sourceBytes }: SubmitTurn,
   parking: Parking,
 ): ConvertFileInput {
@@ -134,7 +133,7 @@ function requestOf(
     onExisting: policies.onExisting,
     ...checking,
     ...parking,
-    originalRunId: workflowInfo().originalExecutionRunId,
+    knownRunId: progress.knownRunId,
     nonce: callbacks.next(),
   };
 }

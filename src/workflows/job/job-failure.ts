@@ -62,7 +62,6 @@ function readTimeout(failure: TimeoutFailure, deadlineCode: string): JobFailure 
       reaction: 'outcomeUnknown',
       requests: 1,
       ...(fence.callback && { callback: true }),
-      ...(fence.afterReset && { afterReset: true }),
     };
   }
   const last = failure.cause?.message ?? readLast(failure.lastHeartbeatDetails);

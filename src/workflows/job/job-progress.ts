@@ -56,6 +56,8 @@ export class JobProgress {
   /** Content of the uploaded source, if known. */
   source: SourceContent | undefined;
   warnings: Record<string, string> = {};
+  /** The run whose doings `charge` covers; a reset makes another one. */
+  knownRunId = workflowInfo().originalExecutionRunId;
   readonly phaseMs: Partial<Record<JobPhase, number>> = {};
   private readonly isListed = isListed(workflowInfo());
   /** Fields of every log line. */
@@ -198,7 +200,7 @@ export class JobProgress {
 
   /** Call before a job ends without a result: after a reset, the previous run may have submitted and been charged. */
   ownUp(): void {
-    if (wasReset()) this.charge.foundOpen();
+    if (workflowInfo().runId !== this.knownRunId) this.charge.mayHaveSubmitted();
   }
 
   /**

@@ -1,5 +1,5 @@
 import { getExternalWorkflowHandle, workflowInfo } from '@temporalio/workflow';
-import { failureCodes } from '../../job/activities';
+import { failureCodes, type StepSkipped } from '../../job/activities';
 import type { ItemUploaded } from '../../batch/model/types';
 import { defined } from '../../job/defined';
 import type { SharedUpload } from '../../job/types';
@@ -7,6 +7,7 @@ import { conversionItemUploadedSignal } from '../../job/names';
 import { runStep, type JobParts } from './job-parts';
 
 export interface Uploaded {
+  skipped?: false;
   connector: string;
   /** Absent when the job was given a connector. */
   bytes?: number;
@@ -36,7 +37,7 @@ export class SourceUpload {
     if (recall && announcesUpload) notifyBatch();
   }
 
-  async run(): Promise<Uploaded | 'skipped'> {
+  async run(): Promise<Uploaded | StepSkipped> {
     const { input, policies, progress, activities, host, replaces, checking } = this.job;
     const { app, source, output, destination } = input;
     if ('connector' in source) return source;
@@ -47,6 +48,7 @@ export class SourceUpload {
       ...defined({ app, uri: source.uri, output, destination, replaces, host }),
       onExisting: policies.onExisting,
       ...checking,
+      knownRunId: progress.knownRunId,
       ...(given && { upload: given }),
     };
     const step = { phase: 'uploading', deadlineCode: failureCodes.uploadDeadline } as const;
@@ -55,7 +57,7 @@ export class SourceUpload {
       return activities.uploadFile({ ...request, ...parking }, deadlineMs);
     });
     if ('lost' in uploaded) throw progress.failed(uploaded.lost);
-    if (uploaded.skipped) return 'skipped';
+    if (uploaded.skipped) return uploaded;
     this.job.host = uploaded.host;
     progress.requests += uploaded.requests;
     progress.warn(uploaded.warnings);

@@ -8,6 +8,7 @@ import type { BatchItem } from '../../../src/batch/model/types';
 import type { BatchItemResult } from '../../../src/batch/model/state';
 import { markOf } from '../../../src/job/job-outcome';
 import { createLocalFiles } from '../../../src/storage/local-files';
+import { chanceOf } from '../../support/chance';
 import { addFiles, folderUri, makeTree } from '../folder';
 import { plan, readItems, retry, runFolder, sha256, writeResults } from './planning';
 
@@ -23,15 +24,6 @@ const ends = [
   // The run was cancelled before the job began; the job failed before it sent anything.
   ...(['cancelled', 'blocked'] as const),
 ];
-
-/** Numbers below 1, the same for the same seed. */
-function randomOf(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state * 1_664_525 + 1_013_904_223) % 2 ** 32;
-    return state / 2 ** 32;
-  };
-}
 
 interface Job {
   item: BatchItem;
@@ -123,9 +115,7 @@ class Accountant {
 it.each(Array.from({ length: histories }, (_, index) => index + 1))(
   'history %i pays for nothing twice',
   async (seed) => {
-    const random = randomOf(seed);
-    const mayBe = (probability: number) => random() < probability;
-    const pick = <Each>(all: readonly Each[]): Each => all[Math.floor(random() * all.length)] as Each;
+    const { random, mayBe, pick } = chanceOf(seed);
     const cwd = await makeTree({ 'in/a.md': 'A' });
     const accountant = new Accountant();
     const told: string[] = [];

@@ -48,7 +48,7 @@ export async function conversionJob(input: ConversionJobInput): Promise<Conversi
 }
 
 class ConversionJob extends JobParts {
-  private readonly upload = new SourceUpload(this);
+  private upload = new SourceUpload(this);
   /** For a conversion of before that may have been charged and can't be fetched. */
   private ruleForEarlier = this.policies.onUnknownOutcome;
 
@@ -157,6 +157,7 @@ class ConversionJob extends JobParts {
   /** This run lacks what the one before has done since the reset point, and recalls it as `job retry` does. */
   private async goOnAfterReset(runId: string): Promise<ConversionJobResult> {
     this.progress.knownRunId = runId;
+    this.upload = new SourceUpload(this);
     const recall: Recall = { runId, onUnknownOutcome: 'fail', isSingle: true, isRetry: true };
     const recalled = await this.recall(recall, this.progress.charge.summary());
     return recalled ?? this.goOn();

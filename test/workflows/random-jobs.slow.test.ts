@@ -99,7 +99,8 @@ class Life {
     const last = this.open.at(-1);
     if (!step.again) {
       if (this.standing === conversion) this.wrong(`${conversion} was delivered`);
-      if (last?.conversion === conversion) {
+      // Once something else was submitted, a job knows of the conversion before that only its mark.
+      if (last?.conversion === conversion && this.tasks.at(-1)?.conversion === conversion) {
         if (last.isKnown && !last.isGone) this.wrong(`${conversion} could be fetched`);
         if ((last.step === step.number ? step.policy : step.rule) === 'fail')
           this.wrong(`${conversion} may be paid for`);

@@ -2,6 +2,7 @@ import type { Client } from '@temporalio/client';
 import { recallJob } from '../../recall/recall-job';
 import type { RecallJobResult } from '../../job/activities';
 import { defined } from '../../job/defined';
+import { retryOf } from '../../job/run-before';
 import type { ConversionJobInput, Recall } from '../../job/types';
 import type { FileStore } from '../../storage/file-store';
 import type { JobInspection } from './inspect-job';
@@ -30,10 +31,8 @@ export async function planRetry(
   { resubmit, again }: RetryOptions = {},
 ): Promise<Retry> {
   const recall: Recall = {
-    runId,
-    onUnknownOutcome: resubmit ? 'resubmit' : 'fail',
-    isSingle: true,
-    isRetry: true,
+    ...retryOf(runId),
+    ...(resubmit && { onUnknownOutcome: 'resubmit' }),
     ...(again && { again }),
   };
   const input = { ...alone(before), recall };

@@ -14,7 +14,6 @@ import type { ManifestPosition, WorkerSettings } from '../../batch/model/activit
 import type { EarlierRuns } from '../../job/charge';
 import { defined } from '../../job/defined';
 import { isListed, searchAttributes } from '../../job/search-attributes';
-import { wasReset } from '../job/job-progress';
 import { fileSteps } from './batch-activities';
 import { describeBatch, type EndDetails } from './batch-details';
 import { listenTo, type ControlledBatch } from './batch-controls';
@@ -25,6 +24,7 @@ import { BatchReader, BatchRows } from './batch-reader';
 import { BatchResults } from './batch-results';
 import { BatchAttention, BatchTally, type CarriedAttention, type CarriedTally } from './batch-tally';
 import type { CarriedItem } from './item-in-progress';
+import { wasReset } from './item-job';
 import { allResults, InlineItems, InlineResults } from './inline-items';
 import { LivePage, noPage, type CarriedPage } from './live-page';
 import { planRun, type Planned } from './plan-run';

@@ -7,7 +7,6 @@ import { type ConversionJobInput, type JobOutcome, lastSegment, type Recall, typ
 import { shellWord } from '../../messages/wording';
 import { outcomeOfFailure } from '../../job/job-outcome';
 import { defaultPolicies, type OnUnknownOutcome } from '../../job/policies';
-import { wasReset } from '../job/job-progress';
 
 export type LastRun = Pick<Recall, 'runId' | 'needsLookup'>;
 
@@ -43,6 +42,12 @@ export function itemJobInput(
     recall: last && { ...last, onUnknownOutcome, ...again },
     policies: { onRefusedAccount: 'park' as const, ...policies, ...(isFetched && { onUnknownOutcome }) },
   });
+}
+
+/** Whether a reset started this run: its history lacks what the previous run did after the reset point. */
+export function wasReset(): boolean {
+  const { runId, originalExecutionRunId } = workflowInfo();
+  return runId !== originalExecutionRunId;
 }
 
 /** A reset does not repeat the wish to convert everything again. */

@@ -19,6 +19,7 @@ import {
 } from '../../job/types';
 import type { EarlierRuns } from '../../job/charge';
 import { conversionStateQuery } from '../../job/names';
+import { retryOf } from '../../job/run-before';
 import { awaitConversion } from './await-conversion';
 import { convertSource, noteFailure } from './convert-source';
 import type { JobFailure } from './job-failure';
@@ -158,8 +159,7 @@ class ConversionJob extends JobParts {
   private async goOnAfterReset(runId: string): Promise<ConversionJobResult> {
     this.progress.knownRunId = runId;
     this.upload = new SourceUpload(this);
-    const recall: Recall = { runId, onUnknownOutcome: 'fail', isSingle: true, isRetry: true };
-    const recalled = await this.recall(recall, this.progress.charge.summary());
+    const recalled = await this.recall(retryOf(runId), this.progress.charge.summary());
     return recalled ?? this.goOn();
   }
 

@@ -250,12 +250,6 @@ const usualWaits: Partial<Record<JobPhase, string>> = {
   downloading: 'Waits for the download.',
 };
 
-/** Whether a reset started this run: its history lacks what the previous run did after the reset point. */
-export function wasReset(): boolean {
-  const { runId, originalExecutionRunId } = workflowInfo();
-  return runId !== originalExecutionRunId;
-}
-
 function isOver(phase: JobPhase): phase is 'completed' | 'failed' | 'cancelled' {
   return phase === 'completed' || phase === 'failed' || phase === 'cancelled';
 }

@@ -62,8 +62,7 @@ async function main({ folder, temporal, temporalAddress, owns }: TemporalSetting
     const { without, live } = await pair(turn, items);
     seconds.without += without.cpuSeconds;
     seconds.with += live.cpuSeconds;
-    // The last one is written without the page, too.
-    const ofBatch = (await reportsOf(temporal, live.name)) - 1;
+    const ofBatch = await countPages(temporal, live.name);
     pages += ofBatch;
     pageSeconds += await pagesOf(live.result, { batch: live.name, count: ofBatch });
   }
@@ -96,11 +95,11 @@ async function pagesOf(
   return (user + system) / 1e6;
 }
 
-async function reportsOf(temporal: Client, workflowId: string): Promise<number> {
+async function countPages(temporal: Client, workflowId: string): Promise<number> {
   let count = 0;
   for await (const { events } of runsOf(temporal, workflowId)) {
     const types = events.map((event) => event.activityTaskScheduledEventAttributes?.activityType?.name);
-    count += types.filter((name) => name === 'conversion.writeBatchReport').length;
+    count += types.filter((name) => name === 'conversion.writeRunningPage').length;
   }
   return count;
 }

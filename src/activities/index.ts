@@ -1,5 +1,5 @@
-import { mergeBatchResults, readBatchItems, rereadBatchItems, writeBatchPart } from '../batch/batch-steps';
-import { moveSources } from '../batch/move-sources';
+import { readBatchItems, rereadBatchItems, writeBatchPart } from '../batch/batch-steps';
+import { endRun } from '../batch/end-run';
 import { sendNotice } from '../notices/send-notice';
 import { recallJob } from '../recall/recall-job';
 import type { ConversionActivities } from '../job/activities';
@@ -13,7 +13,7 @@ import { createConvertFile } from './convert-file';
 import { createDiscardDownload, createDownloadFile } from './download-file';
 import { createPlanBatch, workerSettings } from './plan-batch';
 import { createUploadFile } from './upload-file';
-import { createWriteReport } from './write-report';
+import { createWriteRunningPage } from './write-running-page';
 
 /** The activities of conversion jobs, batches and sweeps, by their names in the history. */
 export function createActivities(
@@ -36,9 +36,8 @@ export function createActivities(
     'conversion.readBatchItems': batchStep((input, { signal }) => readBatchItems(files, input, signal)),
     'conversion.rereadBatchItems': batchStep((input, { signal }) => rereadBatchItems(files, input, signal)),
     'conversion.writeBatchPart': batchStep((input, step) => writeBatchPart(files, input, step)),
-    'conversion.mergeBatchResults': batchStep((input, step) => mergeBatchResults(files, input, step)),
-    'conversion.moveSources': batchStep((input, step) => moveSources(files, input, step)),
-    'conversion.writeBatchReport': createWriteReport(files),
+    'conversion.writeRunningPage': createWriteRunningPage(files),
+    'conversion.endRun': batchStep((input, step) => endRun(files, input, step)),
     'conversion.awaitJobs': createAwaitJobs(dependencies),
     'conversion.planBatch': createPlanBatch(dependencies),
     'conversion.sendNotice': batchStep((notice, { signal }) => sendNotice(notice, notify, signal)),

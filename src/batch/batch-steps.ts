@@ -2,8 +2,7 @@ import type { BatchItem } from './model/types';
 import { type BatchItemResult } from './model/state';
 import { endOfItem, type BatchItemEnd } from '../job/types';
 import type {
-  MergeBatchResultsInput,
-  MergeBatchResultsResult,
+  EndRunInput,
   ReadBatchItemsInput,
   ReadBatchItemsResult,
   RereadBatchItemsInput,
@@ -77,9 +76,9 @@ const maxSwept = 1_000;
  */
 export async function mergeBatchResults(
   files: FileStore,
-  { folder, parts, rest }: MergeBatchResultsInput,
+  { folder, parts, rest }: Pick<EndRunInput, 'folder' | 'parts' | 'rest'>,
   writing: Writing,
-): Promise<MergeBatchResultsResult> {
+): Promise<{ results: string; counts: Record<BatchItemEnd, number> }> {
   const lastPart = rest.length === 0 ? parts : parts + 1;
   if (lastPart > parts) await writeBatchPart(files, { folder, part: lastPart, results: rest }, writing);
   const all = Array.from({ length: lastPart }, (_, index) => index + 1);

@@ -2,7 +2,6 @@ import { lstat } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import type { BatchItem, SourceMoves } from './model/types';
 import type { UnmovedSources, BatchItemResult } from './model/state';
-import type { MoveSourcesInput } from './model/activities';
 import { lastSegment, type SourceContent } from '../job/types';
 import { shellWord } from '../messages/wording';
 import { leadsInto } from '../storage/confine';
@@ -15,6 +14,12 @@ import { mapOrdered } from './lines';
 import { Findings } from './findings';
 import { readRows } from './run-folders';
 import { folderOf, isInside, isLocal, relativeTo, shownFolder, within } from './uris';
+
+interface MoveSourcesInput {
+  folder: string;
+  batch: string;
+  moves: SourceMoves;
+}
 
 /** How a source ended in a run; `open`: not settled, so it stays. */
 interface SourceEnd {

@@ -35,6 +35,8 @@ export const runFileErrorCodes = [
   'NO_EARLIER_RUN',
   /** A line of the run's files, or of the ledger, is not what a batch writes. */
   'RUN_DAMAGED',
+  /** The run's files hold other counts than the batch. */
+  'BATCH_COUNTS_DIFFER',
 ] as const;
 type RunFileErrorCode = (typeof runFileErrorCodes)[number];
 

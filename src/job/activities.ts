@@ -310,8 +310,6 @@ export const failureCodes = {
   destinationTaken: 'DESTINATION_TAKEN',
   /** Temporal no longer knows a job that was started. */
   jobLost: 'JOB_LOST',
-  /** A batch's counts differ from those of its files. */
-  batchCounts: 'BATCH_COUNTS_DIFFER',
   /** The app has used up its share of the worker's activity slots. */
   slotsTaken: 'SLOTS_TAKEN',
   unknownApp: 'UNKNOWN_APP',

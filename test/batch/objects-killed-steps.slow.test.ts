@@ -11,6 +11,7 @@ import { createActivities } from '../../src/activities';
 import type { ActivityDependencies } from '../../src/activities/activity-attempt';
 import { writeFile } from '../../src/batch/contents';
 import { createS3Files } from '../../src/s3';
+import { shownPath } from '../../src/storage/file-uri';
 import { createLocalFiles } from '../../src/storage/local-files';
 import { Stores } from '../../src/storage/stores';
 import { s3ServerOfAllTests } from '../support/s3-server';
@@ -60,7 +61,7 @@ async function fill({ uri }: Place, contents: Contents): Promise<void> {
 async function contentsOf({ uri: place }: Place): Promise<Contents> {
   const contents: Contents = {};
   for await (const { relative, uri } of files.walk(place)) {
-    const common = (await text(files.read(uri))).replaceAll(place, 'PLACE/');
+    const common = (await text(files.read(uri))).replaceAll(place, 'PLACE/').replaceAll(shownPath(place), 'PLACE/');
     contents[relative] = common.replaceAll(/"stamp":"(\\.|[^"\\])*"/g, '"stamp"');
   }
   return contents;
@@ -95,36 +96,40 @@ const plan = { folder: 'PLACE/year/', cwd: 'PLACE/' };
 const what = { manifest: 'PLACE/rows.jsonl', name: 'rows.jsonl', folder: 'PLACE/' };
 const inputs = {
   'conversion.planBatch': { request: { app: 'any', plan: { ...plan, what } } },
-  'conversion.mergeBatchResults': { folder: 'PLACE/year/run-0001/', parts: 1, rest: results.slice(60) },
+  'conversion.endRun': endOf({ folder: 'PLACE/year/run-0001/', rest: results.slice(60) }, { succeeded: 120 }),
 } as const;
-const hot = {
-  ...{ folder: 'PLACE/runs/run-0001/', batch: 'hot' },
-  moves: { from: 'PLACE/in/', done: 'PLACE/done/', failed: 'PLACE/failed/' },
-};
-type Activity = keyof typeof inputs | 'conversion.moveSources';
+type Activity = keyof typeof inputs;
 
-const inputAt = ({ uri }: Place, activity: Activity): never =>
-  JSON.parse(JSON.stringify({ ...inputs, 'conversion.moveSources': hot }[activity]).replaceAll('PLACE/', uri)) as never;
+function endOf(run: { folder: string; rest: unknown[] }, counts: object) {
+  const state = { ...{ succeeded: 0, failed: 0, skipped: 0, cancelled: 0 }, ...counts, startedAt: 0, durationMs: 0 };
+  return { batch: 'hot', parts: 1, ...run, state: { ...state, status: 'completed' } };
+}
+
+const moves = { from: 'PLACE/in/', done: 'PLACE/done/', failed: 'PLACE/failed/' };
+const hot = { ...endOf({ folder: 'PLACE/runs/run-0001/', rest: [] }, { succeeded: 1, failed: 1 }), moves };
+
+const inputAt = ({ uri }: Place, input: object): never =>
+  JSON.parse(JSON.stringify(input).replaceAll('PLACE/', uri)) as never;
 
 // Quiet, since killed attempts log errors.
 const logger = new DefaultLogger('ERROR');
 
-async function attempt(place: Place, activity: Activity, number: number): Promise<Contents> {
+async function attempt(place: Place, activity: Activity, number: number, input: object = inputs[activity]) {
   const client = {
     options: { loadedDataConverter: { payloadCodecs: [] } },
     withAbortSignal: (_signal: AbortSignal, call: () => unknown) => call(),
   } as unknown as Client;
   const environment = new MockActivityEnvironment({ attempt: number, heartbeatTimeoutMs: 10_000 }, { client, logger });
   const activities = createActivities({ files } as unknown as ActivityDependencies);
-  await environment.run((input: never) => activities[activity](input), inputAt(place, activity));
+  await environment.run((input: never) => activities[activity](input), inputAt(place, input));
   return contentsOf(place);
 }
 
 /** Returns whether the attempt was killed. */
-async function attemptAndKill(place: Place, activity: Activity, killAt: number): Promise<boolean> {
+async function attemptAndKill(place: Place, killAt: number, activity: Activity, input?: object): Promise<boolean> {
   const changes = await changesUntil(killAt);
   try {
-    await attempt(place, activity, 1);
+    await attempt(place, activity, 1, input);
   } catch (error) {
     if (!changes.areOver()) throw error;
   } finally {
@@ -135,7 +140,7 @@ async function attemptAndKill(place: Place, activity: Activity, killAt: number):
 
 /** Each test kills before every third change, starting with one of the first three. There are dozens, each in a place of its own. */
 const apart = 3;
-const cases = (Object.keys(inputs) as (keyof typeof inputs)[]).flatMap((activity) =>
+const cases = (Object.keys(inputs) as Activity[]).flatMap((activity) =>
   Array.from({ length: apart }, (_, n) => [activity, n + 1] as const),
 );
 
@@ -156,7 +161,7 @@ describe.each([
       for (let [killAt, isKilled] = [first, true]; isKilled; killAt += apart) {
         const place = await newPlace();
         await fill(place, begun);
-        isKilled = await attemptAndKill(place, activity, killAt);
+        isKilled = await attemptAndKill(place, killAt, activity);
         const torn = await contentsOf(place);
         const odd = Object.keys(torn).filter((name) => torn[name] !== before[name] && torn[name] !== after[name]);
         const ended = await attempt(place, activity, 2);
@@ -187,7 +192,7 @@ describe.each([
       { ...items[0], source: a },
       { ...items[1], source: bad },
     ]),
-    'runs/run-0001/results.jsonl': lines([results[0], { ...failed, source: content }]),
+    'runs/run-0001/parts/000001.jsonl': lines([results[0], { ...failed, source: content }]),
   };
   const after: Contents = {
     ...{ 'done/a.md': 'an earlier one', 'done/a (1).md': 'a', 'failed/deep/bad.md': 'a' },
@@ -200,13 +205,13 @@ describe.each([
     for (let [killAt, isKilled] = [1, true]; isKilled; killAt += 1) {
       const place = await newPlace();
       await fill(place, ended);
-      isKilled = await attemptAndKill(place, 'conversion.moveSources', killAt);
+      isKilled = await attemptAndKill(place, killAt, 'conversion.endRun', hot);
       const torn = await contentsOf(place);
       const ofA = movable(torn).filter(([name, text]) => text === 'a' && /\/a( \(\d+\))?\.md$/.test(name));
       // Between the copy and the removal, an object is in both places.
       expect(ofA.length === 1 || place.uri.startsWith('s3:')).toBe(true);
       expect(ofA.length).toBeGreaterThan(0);
-      expect([killAt, Object.fromEntries(movable(await attempt(place, 'conversion.moveSources', 1)))]).toEqual([
+      expect([killAt, Object.fromEntries(movable(await attempt(place, 'conversion.endRun', 1, hot)))]).toEqual([
         killAt,
         after,
       ]);

@@ -155,9 +155,12 @@ it("a batch that can't write its results says what it waits for, and continues w
     );
   const batch = await start(planned);
   const waits = async () => (await readBatchWaiting(rig.temporal, name)).waiting;
-  await until('it says what it waits for', async () => (await waits())?.waitsFor.endsWith('its results)') === true);
+  await until(
+    'it says what it waits for',
+    async () => (await waits())?.waitsFor.endsWith('its results and report)') === true,
+  );
   expect(await waits()).toMatchObject({
-    waitsFor: expect.stringMatching(/^the next attempt \((writing|merging) its results\)$/) as unknown,
+    waitsFor: 'the next attempt (writing its results and report)',
     because: expect.stringContaining('the bucket is gone') as unknown,
   });
   refused.mockRestore();

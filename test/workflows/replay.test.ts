@@ -33,16 +33,14 @@ const paths: Record<string, RegExp> = {
   'job-source-missing': /^uploadFile failed$/,
   'batch-continued-first-run': /^planBatch timer( child)+( child| timer)+ continued$/,
   'batch-continued-middle-run': /^awaitJobs readBatchItems( child| awaitJobs| timer)+ continued$/,
-  'batch-continued-last-run':
-    /^awaitJobs readBatchItems timer (child |awaitJobs )*mergeBatchResults writeBatchReport completed$/,
-  'batch-failed-item': /^planBatch timer child child child mergeBatchResults writeBatchReport completed$/,
-  'batch-stopped': /^planBatch timer child child mergeBatchResults writeBatchReport completed$/,
+  'batch-continued-last-run': /^awaitJobs readBatchItems timer (child |awaitJobs )*endRun completed$/,
+  'batch-failed-item': /^planBatch timer child child child endRun completed$/,
+  'batch-stopped': /^planBatch timer child child endRun completed$/,
   'batch-paused-cancelled':
-    /^planBatch timer child batchPause batchWindow batchResume child batchCancel .*mergeBatchResults writeBatchReport completed$/,
-  'batch-account-refused':
-    /^planBatch timer child child (conversionItemWaits ){2}batchCancel .*mergeBatchResults writeBatchReport completed$/,
+    /^planBatch timer child batchPause batchWindow batchResume child batchCancel .*endRun completed$/,
+  'batch-account-refused': /^planBatch timer child child (conversionItemWaits ){2}batchCancel .*endRun completed$/,
   // The first child existed already: it is looked at, and recalled by the third.
-  'batch-run-again': /^planBatch timer child child awaitJobs child mergeBatchResults writeBatchReport completed$/,
+  'batch-run-again': /^planBatch timer child child awaitJobs child endRun completed$/,
   sweep: /^child completed$/,
   'sweep-cancelled': /^child completed$/,
 };

@@ -1,15 +1,9 @@
 import type { BatchItem, BatchPlan, ConversionBatchInput, SourceMoves } from './types';
-import type {
-  PlannedRows,
-  UnmovedSources,
-  BatchItemResult,
-  BatchState,
-  BatchTotals,
-  ConversionBatchResult,
-} from './state';
-import type { BatchItemEnd, ConversionJobInput, JobOutcome } from '../../job/types';
+import type { PlannedRows, BatchItemResult, BatchState, BatchTotals, ConversionBatchResult } from './state';
+import type { ConversionJobInput, JobOutcome } from '../../job/types';
 import type { NoticeSettings } from './notices';
 import type { OnUnknownOutcome } from '../../job/policies';
+import type { TemporalUi } from '../../job/temporal-ui';
 
 /** A position between two lines of the manifest. */
 export interface ManifestPosition {
@@ -59,35 +53,29 @@ export interface WriteBatchPartInput {
   results: BatchItemResult[];
 }
 
-export interface MergeBatchResultsInput {
+/** A run, whose report goes into its folder. */
+export interface ReportedRun {
   folder: string;
+  batch: string;
+  /** For links to the Temporal UI. */
+  ui?: TemporalUi;
+}
+
+export interface EndRunInput extends ReportedRun {
   /** Number of part files written. */
   parts: number;
   /** Results that are in no part file yet; written as the next part. */
   rest: BatchItemResult[];
+  state: ConversionBatchResult;
+  moves?: SourceMoves;
 }
 
-export interface MergeBatchResultsResult {
-  /** URI of the merged results. */
-  results: string;
-  counts: Record<BatchItemEnd, number>;
+export type EndRunResult = Pick<ConversionBatchResult, 'results' | 'unmoved' | 'report' | 'reportFailure'>;
+
+export interface WriteRunningPageInput extends ReportedRun {
+  state: RunningBatch;
 }
 
-export interface MoveSourcesInput {
-  folder: string;
-  batch: string;
-  moves: SourceMoves;
-}
-
-export interface WriteBatchReportInput {
-  folder: string;
-  batch: string;
-  state: ConversionBatchResult | RunningBatch;
-  /** For links to the Temporal UI. */
-  ui?: { url: string; namespace: string };
-}
-
-/** A running batch, for which only the page is written. */
 export interface RunningBatch extends BatchState {
   /** Time of this state, in milliseconds since the epoch. */
   at: number;
@@ -97,9 +85,7 @@ export interface RunningBatch extends BatchState {
   failure?: string;
 }
 
-export interface WriteBatchReportResult {
-  /** URI of the report page. */
-  report: string;
+export interface WriteRunningPageResult {
   tookMs: number;
 }
 
@@ -151,9 +137,8 @@ export interface BatchActivities {
   'conversion.readBatchItems'(input: ReadBatchItemsInput): Promise<ReadBatchItemsResult>;
   'conversion.rereadBatchItems'(input: RereadBatchItemsInput): Promise<RereadBatchItemsResult>;
   'conversion.writeBatchPart'(input: WriteBatchPartInput): Promise<void>;
-  'conversion.mergeBatchResults'(input: MergeBatchResultsInput): Promise<MergeBatchResultsResult>;
-  'conversion.moveSources'(input: MoveSourcesInput): Promise<UnmovedSources | undefined>;
-  'conversion.writeBatchReport'(input: WriteBatchReportInput): Promise<WriteBatchReportResult>;
+  'conversion.writeRunningPage'(input: WriteRunningPageInput): Promise<WriteRunningPageResult>;
+  'conversion.endRun'(input: EndRunInput): Promise<EndRunResult>;
   'conversion.awaitJobs'(input: AwaitJobsInput): Promise<AwaitJobsResult>;
 }
 

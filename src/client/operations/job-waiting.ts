@@ -198,7 +198,7 @@ export function waitingOfCode(code: string, app: string | undefined): Waiting | 
 
 /** The pending activity of a job. Times are milliseconds since the epoch. */
 export interface PendingStep {
-  /** `uploading`, `submitting`, `converting`, `downloading` or `cleaning up`; for a batch, for example `merging its results`. */
+  /** `uploading`, `submitting`, `converting`, `downloading` or `cleaning up`; for a batch, for example `looking for files`. */
   step: string;
   attempt: number;
   /** Whether an attempt is running; if not, the next one waits for its time or for a worker. */
@@ -236,8 +236,7 @@ const stepOfBatchActivity: Readonly<Record<string, string>> = {
   'conversion.readBatchItems': 'reading its manifest',
   'conversion.rereadBatchItems': 'reading its manifest',
   'conversion.writeBatchPart': 'writing its results',
-  'conversion.mergeBatchResults': 'merging its results',
-  'conversion.writeBatchReport': 'writing its report',
+  'conversion.endRun': 'writing its results and report',
 } satisfies Partial<Record<keyof BatchActivities, string>>;
 
 /** The failing step of a batch or sweep that is being retried, if any. */

@@ -1,4 +1,4 @@
-import { ActivityCancellationType, proxyActivities } from '@temporalio/workflow';
+import { ActivityCancellationType, ActivityFailure, proxyActivities } from '@temporalio/workflow';
 import type { BatchActivities } from '../../batch/model/activities';
 
 const common = {
@@ -9,13 +9,6 @@ const common = {
 
 /** Unlimited retries for problems that an operator can fix, such as a full disk: the UI shows the pending activity. */
 export const fileSteps = proxyActivities<BatchActivities>({ ...common, startToCloseTimeout: '1 hour' });
-
-/** Limited attempts: the batch result must not wait long for its report. */
-export const reportSteps = proxyActivities<BatchActivities>({
-  ...common,
-  startToCloseTimeout: '1 hour',
-  retry: { ...common.retry, maximumAttempts: 4 },
-});
 
 /** No retry: the next page makes up for a failed one. */
 export const pageSteps = proxyActivities<BatchActivities>({
@@ -37,3 +30,8 @@ export const planSteps = proxyActivities<BatchActivities>({
   scheduleToCloseTimeout: '1 day',
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
 });
+
+/** Replaces an `ActivityFailure` by its cause, which says what is wrong. */
+export function unwrap(error: unknown): unknown {
+  return error instanceof ActivityFailure ? (error.cause ?? error) : error;
+}

@@ -14,7 +14,7 @@ import type { ManifestPosition, WorkerSettings } from '../../batch/model/activit
 import type { EarlierRuns } from '../../job/charge';
 import { defined } from '../../job/defined';
 import { isListed, searchAttributes } from '../../job/search-attributes';
-import { fileSteps } from './batch-activities';
+import { fileSteps, unwrap } from './batch-activities';
 import { describeBatch, type EndDetails } from './batch-details';
 import { listenTo, type ControlledBatch } from './batch-controls';
 import { ItemsInProgress } from './items-in-progress';
@@ -26,9 +26,8 @@ import { BatchAttention, BatchTally, type CarriedAttention, type CarriedTally } 
 import type { CarriedItem } from './item-in-progress';
 import { wasReset } from './item-job';
 import { allResults, InlineItems, InlineResults } from './inline-items';
-import { LivePage, noPage, type CarriedPage } from './live-page';
+import { LivePage, noPage, reportedRun, type CarriedPage } from './live-page';
 import { planRun, type Planned } from './plan-run';
-import { mergeResults, moveSources, unwrap, writeReport } from './run-end';
 import type { CarriedUploads } from './source-uploads';
 
 /** State handed from one run of the workflow to the next. Its size does not depend on the size of the batch. */
@@ -128,7 +127,8 @@ class ConversionBatch implements ControlledBatch {
     }
     const { folder } = run;
     const written = new BatchResults(folder, results, parts, () => this.wake());
-    const pages = { folder, uiUrl: this.input.uiUrl, flush: () => written.flush(), onDue: () => this.wake() };
+    const reported = reportedRun(folder, this.input.uiUrl);
+    const pages = { run: reported, flush: () => written.flush(), onDue: () => this.wake() };
     return {
       reader: new BatchReader(folder, () => this.wake(), from, first),
       results: written,
@@ -336,7 +336,8 @@ class ConversionBatch implements ControlledBatch {
   }
 
   private async finish(): Promise<ConversionBatchResult> {
-    const result = await this.conclude().catch(async (error: unknown) => {
+    const result = await this.conclude().catch(async (failure: unknown) => {
+      const error = unwrap(failure);
       await this.page?.failed(this.state(), error);
       await this.notices.failed(error);
       throw error;
@@ -349,7 +350,7 @@ class ConversionBatch implements ControlledBatch {
     this.page?.close();
     await this.reader.rest();
     const failure = this.failure();
-    if (failure !== undefined) throw unwrap(failure);
+    if (failure !== undefined) throw failure as Error;
     await this.results.rest();
     const { items, tally } = this;
     const { planned, run } = this.carried;
@@ -373,10 +374,10 @@ class ConversionBatch implements ControlledBatch {
   private async writeFiles(folder: string, ended: ConversionBatchResult): Promise<ConversionBatchResult> {
     const { parts, pending: rest } = this.results;
     const { uiUrl, plan } = this.input;
-    const results = await mergeResults({ folder, parts, rest }, this.tally.totals);
-    const merged = { ...ended, results, ...(await moveSources(folder, plan?.moves)) };
+    // The last page must not come after the report.
     await this.page?.rest();
-    return { ...merged, ...(await writeReport(merged, { folder, uiUrl })) };
+    const run = { ...reportedRun(folder, uiUrl), parts, rest, ...defined({ moves: plan?.moves }) };
+    return { ...ended, ...(await fileSteps['conversion.endRun']({ ...run, state: ended })) };
   }
 
   /** Setting the details adds no event, but each upsert does: only statuses that users search for are upserted. */

@@ -1,9 +1,8 @@
-import { CancellationScope, condition, log, sleep } from '@temporalio/workflow';
+import { CancellationScope, condition, log, sleep, workflowInfo } from '@temporalio/workflow';
 import type { BatchState } from '../../batch/model/state';
-import type { RunningBatch } from '../../batch/model/activities';
+import type { ReportedRun, RunningBatch } from '../../batch/model/activities';
 import { endedOf, leftMs } from '../../batch/model/progress';
-import { pageSteps } from './batch-activities';
-import { reportInput, unwrap, type ReportPlace } from './run-end';
+import { pageSteps, unwrap } from './batch-activities';
 
 const defaultEveryMs = 30_000;
 const maxWrites = 60;
@@ -29,6 +28,11 @@ export interface CarriedPage {
   pace: { at: number; ended: number };
 }
 
+export function reportedRun(folder: string, uiUrl: string | undefined): ReportedRun {
+  const { workflowId: batch, namespace } = workflowInfo();
+  return { folder, batch, ...(uiUrl !== undefined && { ui: { url: uiUrl, namespace } }) };
+}
+
 export function noPage(at: number, ended: number): CarriedPage {
   return { everyMs: defaultEveryMs, written: 0, at, shown: '', pace: { at, ended } };
 }
@@ -47,7 +51,8 @@ export class LivePage {
   private wasHeld = false;
 
   constructor(
-    private readonly options: ReportPlace & {
+    private readonly options: {
+      run: ReportedRun;
       /** Writes pending results to the part files, from which the page is made. */
       flush: () => Promise<void>;
       onDue: () => void;
@@ -98,8 +103,7 @@ export class LivePage {
   async failed(state: BatchState, error: unknown): Promise<void> {
     if (this.carried.written === 0) return;
     await this.rest();
-    const cause = unwrap(error);
-    await this.put({ ...state, at: Date.now(), failure: cause instanceof Error ? cause.message : String(cause) });
+    await this.put({ ...state, at: Date.now(), failure: error instanceof Error ? error.message : String(error) });
   }
 
   /** The due time moves earlier with each item that ends; a timer for each move would cost more than the page. */
@@ -134,7 +138,7 @@ export class LivePage {
   private async put(state: RunningBatch): Promise<void> {
     const scope = (this.writing = new CancellationScope());
     try {
-      const written = scope.run(() => pageSteps['conversion.writeBatchReport'](reportInput(state, this.options)));
+      const written = scope.run(() => pageSteps['conversion.writeRunningPage']({ ...this.options.run, state }));
       this.carried.tookMs = (await written).tookMs;
     } catch (error) {
       log.warn('The page of a running batch could not be written', { error: String(unwrap(error)) });

@@ -4,11 +4,10 @@ import { noTotals, type ConversionBatchResult } from '../../batch/model/state';
 import type { PlanBatchResult } from '../../batch/model/activities';
 import { defined } from '../../job/defined';
 import { searchAttributes } from '../../job/search-attributes';
-import { planSteps } from './batch-activities';
+import { planSteps, unwrap } from './batch-activities';
 import { listenToPlanning } from './batch-controls';
 import { BatchNotices, notifiesOf } from './batch-notices';
 import { ruleOf, againUnlessReset } from './item-job';
-import { unwrap } from './run-end';
 
 /** Empty for inline items. */
 export type Planned = Partial<PlanBatchResult>;

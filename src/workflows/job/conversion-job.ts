@@ -54,26 +54,23 @@ class ConversionJob extends JobParts {
   private ruleForEarlier = this.policies.onUnknownOutcome;
 
   run(): Promise<ConversionJobResult> {
-    const { recall } = this.input;
-    return recall || this.progress.charge.taskId !== undefined ? this.goOnFrom(recall) : this.convertFile();
+    const { recall, earlier } = this.input;
+    return recall ? this.runAfter(recall, earlier) : this.goOn();
   }
 
-  /** For a job with an earlier run, or with a task id in its input. */
-  private async goOnFrom(recall: Recall | undefined): Promise<ConversionJobResult> {
-    const recalled = recall && (await this.recall(recall, this.input.earlier));
+  private async runAfter(recall: Recall, known: EarlierRuns | undefined): Promise<ConversionJobResult> {
+    const recalled = await this.recall(recall, known);
     return recalled ?? this.goOn();
   }
 
   /** With what earlier runs are known to have left. */
-  private async goOn(): Promise<ConversionJobResult> {
+  private goOn(): Promise<ConversionJobResult> {
     const { taskId } = this.progress.charge;
-    if (taskId !== undefined) this.upload.notNeeded();
-    const fetched = taskId === undefined ? 'lost' : await this.fetchEarlier(taskId);
-    return fetched === 'lost' ? this.convertFile() : fetched;
+    return taskId === undefined ? this.convertFile() : this.fetchEarlier(taskId);
   }
 
   /** Looks up what the last run under this id left. Undefined: the job continues with that knowledge. */
-  private async recall(recall: Recall, known?: EarlierRuns): Promise<ConversionJobResult | undefined> {
+  private async recall(recall: Recall, known: EarlierRuns | undefined): Promise<ConversionJobResult | undefined> {
     const { app, source, output, input, parameters, destination } = this.input;
     this.ruleForEarlier = recall.onUnknownOutcome;
     const job = defined({ app, source, output, input, parameters, destination });
@@ -112,21 +109,25 @@ class ConversionJob extends JobParts {
   }
 
   /** Waits for the task that an earlier run of the job submitted, and downloads its result. */
-  private async fetchEarlier(taskId: string): Promise<ConversionJobResult | 'lost'> {
+  private async fetchEarlier(taskId: string): Promise<ConversionJobResult> {
+    this.upload.notNeeded();
     this.progress.taskId = taskId;
     const { report, failure } = await awaitConversion(this, { taskId, callback: false, isEarlier: true });
     if (!report) {
       noteFailure(this, failure);
       // The task failed without a charge, and submitting again can succeed.
       const isFree = ['submitAgain', 'uploadAgain', 'park'].includes(failure.reaction);
-      return isFree ? 'lost' : this.giveUpTask(failure);
+      if (!isFree) this.giveUpTask(failure);
+      return this.convertFile();
     }
     const delivered = await this.deliver(report);
-    return 'lost' in delivered ? this.giveUpTask(delivered.lost) : delivered;
+    if (!('lost' in delivered)) return delivered;
+    this.giveUpTask(delivered.lost);
+    return this.convertFile();
   }
 
-  /** An accepted task failed for good or is gone; `lost` (convert again) is only possible if it is gone. */
-  private giveUpTask(failure: JobFailure): 'lost' {
+  /** @throws unless the accepted task is gone, and its source may be converted again. */
+  private giveUpTask(failure: JobFailure): void {
     if (failure.reaction !== 'taskLost') throw this.progress.failed(failure);
     // Charge "no" here means that its result was already delivered once.
     if (this.progress.charge.charge === 'no') {
@@ -142,7 +143,6 @@ class ConversionJob extends JobParts {
       );
     }
     this.progress.taskId = undefined;
-    return 'lost';
   }
 
   private async convertFile(): Promise<ConversionJobResult> {
@@ -156,11 +156,10 @@ class ConversionJob extends JobParts {
   }
 
   /** This run lacks what the one before has done since the reset point, and recalls it as `job retry` does. */
-  private async goOnAfterReset(runId: string): Promise<ConversionJobResult> {
+  private goOnAfterReset(runId: string): Promise<ConversionJobResult> {
     this.progress.knownRunId = runId;
     this.upload = new SourceUpload(this);
-    const recalled = await this.recall(retryOf(runId), this.progress.charge.summary());
-    return recalled ?? this.goOn();
+    return this.runAfter(retryOf(runId), this.progress.charge.summary());
   }
 
   /** `lost`: the service no longer has the result. */

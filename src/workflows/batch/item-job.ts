@@ -1,4 +1,4 @@
-import { ActivityFailure, workflowInfo } from '@temporalio/workflow';
+import { workflowInfo } from '@temporalio/workflow';
 import { failureCodes } from '../../job/activities';
 import type { BatchItem, ConversionBatchInput } from '../../batch/model/types';
 import type { EarlierRuns } from '../../job/charge';
@@ -7,6 +7,7 @@ import { type ConversionJobInput, type JobOutcome, lastSegment, type Recall, typ
 import { shellWord } from '../../messages/wording';
 import { outcomeOfFailure } from '../../job/job-outcome';
 import { defaultPolicies, type OnUnknownOutcome } from '../../job/policies';
+import { unwrap } from './batch-activities';
 
 export type LastRun = Pick<Recall, 'runId' | 'needsLookup'>;
 
@@ -75,5 +76,5 @@ export function takenBy(workflowId: string, source: string): JobOutcome {
 
 /** For an item whose row or job cannot be read. */
 export function unreadable(error: unknown): JobOutcome {
-  return outcomeOfFailure(error instanceof ActivityFailure ? error.cause : error);
+  return outcomeOfFailure(unwrap(error));
 }

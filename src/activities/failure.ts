@@ -19,12 +19,14 @@ import { classOf, isGone, maxUnreadableAnswers, orderedWaitOf, reactionTo } from
 import { KnownRefusalError } from './refusal-watch';
 import { shortCause, shortStack } from './short-error';
 
-/** An earlier attempt sent a request that must not be repeated, and its outcome is unknown. */
+/** A request that must not be repeated was sent, and its outcome is unknown. */
 export class UnknownSubmitError extends Error {
   override readonly name = 'UnknownSubmitError';
 
-  constructor() {
-    super('the convert request was sent, and its answer is lost: the worker stopped, or Temporal could not take it.');
+  constructor(
+    message = 'the convert request was sent, and its answer is lost: the worker stopped, or Temporal could not take it.',
+  ) {
+    super(message);
   }
 }
 

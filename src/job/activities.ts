@@ -150,8 +150,8 @@ export interface CheckTaskInput extends Parking {
   maxCheckIntervalMs: number;
   /** A callback has just reported the end. */
   isCalled?: true;
-  /** The task id came from a callback, so the service may not know it. */
-  fromCallback?: true;
+  /** The task id came from a callback to the submit with this nonce: the service may not know it, or it may be another submit's. */
+  fromCallback?: string;
   /** An earlier run of the job submitted the task, so the service may have forgotten it. */
   isEarlier?: true;
 }

@@ -23,6 +23,7 @@ export class AcknowledgedHeartbeat {
   private readonly timeoutMs: number;
   /** When the server last confirmed this attempt. Undefined after a suspension, since the task may be older than it. */
   private aliveAt: Moment | undefined;
+  private readonly startedAt = momentNow();
 
   /** `lasting` becomes part of every heartbeat's details. */
   constructor(
@@ -79,8 +80,15 @@ export class AcknowledgedHeartbeat {
    */
   confirm(): Promise<void> | undefined {
     // Half, because the server's timer started before ours, and the action takes time too.
-    if (this.aliveAt && elapsedMs(this.aliveAt) < this.timeoutMs / 2) return undefined;
+    if (this.aliveAt && elapsedMs(this.aliveAt) < this.timeoutMs / 2 && !this.isOverdue()) return undefined;
     return this.record(this.details);
+  }
+
+  /** At the deadline the server drops an attempt, however young it is. */
+  private isOverdue(): boolean {
+    const { scheduledTimestampMs, scheduleToCloseTimeoutMs, currentAttemptScheduledTimestampMs } = this.context.info;
+    const leftMs = scheduledTimestampMs + scheduleToCloseTimeoutMs - currentAttemptScheduledTimestampMs;
+    return elapsedMs(this.startedAt) >= leftMs;
   }
 
   /** Call before an attempt fails: sends details newer than the last record, if the beat has started. */

@@ -79,16 +79,17 @@ export class AcknowledgedHeartbeat {
    * @throws CancelledFailure through the promise, as `record` does.
    */
   confirm(): Promise<void> | undefined {
-    // Half, because the server's timer started before ours, and the action takes time too.
-    if (this.aliveAt && elapsedMs(this.aliveAt) < this.timeoutMs / 2 && !this.isOverdue()) return undefined;
+    const { aliveAt } = this;
+    // Half, because the server's timers started before ours, and the action takes time too.
+    if (aliveAt && elapsedMs(aliveAt) < Math.min(this.timeoutMs, this.leftMs(aliveAt)) / 2) return undefined;
     return this.record(this.details);
   }
 
-  /** At the deadline the server drops an attempt, however young it is. */
-  private isOverdue(): boolean {
+  /** Until the activity's deadline, when the server drops an attempt however young it is. */
+  private leftMs(at: Moment): number {
     const { scheduledTimestampMs, scheduleToCloseTimeoutMs, currentAttemptScheduledTimestampMs } = this.context.info;
-    const leftMs = scheduledTimestampMs + scheduleToCloseTimeoutMs - currentAttemptScheduledTimestampMs;
-    return elapsedMs(this.startedAt) >= leftMs;
+    const leftAtStartMs = scheduledTimestampMs + scheduleToCloseTimeoutMs - currentAttemptScheduledTimestampMs;
+    return leftAtStartMs - elapsedMs(this.startedAt, at);
   }
 
   /** Call before an attempt fails: sends details newer than the last record, if the beat has started. */

@@ -11,6 +11,7 @@ import { failureCodes, type ActivityFailureDetails, type FailureOrigin, type Job
 import { defined } from '../job/defined';
 import type { ParkReason } from '../job/types';
 import { systemErrorCode } from '../messages/system-error';
+import { wellFormed } from '../messages/wording';
 import { StorageError } from '../storage/errors';
 import { SlotsTakenError } from './app-slots';
 import { isPaid, type FailureContext } from './failure-context';
@@ -240,8 +241,8 @@ export function build(context: FailureContext, parts: FailureParts): Application
   const delayMs =
     orderedWaitMs === undefined && pauseMs !== undefined ? withinDeadlineMs(pauseMs, context.leftMs?.()) : pauseMs;
   const failure = ApplicationFailure.create({
-    message,
-    type: code,
+    message: wellFormed(message),
+    type: wellFormed(code),
     nonRetryable: !isRetried,
     details: [details],
     ...(delayMs !== undefined && { nextRetryDelay: delayMs }),

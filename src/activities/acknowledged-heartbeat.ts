@@ -23,6 +23,7 @@ export class AcknowledgedHeartbeat {
   private readonly timeoutMs: number;
   /** When the server last confirmed this attempt. Undefined after a suspension, since the task may be older than it. */
   private aliveAt: Moment | undefined;
+  private readonly startedAt = momentNow();
 
   /** `lasting` becomes part of every heartbeat's details. */
   constructor(
@@ -78,9 +79,17 @@ export class AcknowledgedHeartbeat {
    * @throws CancelledFailure through the promise, as `record` does.
    */
   confirm(): Promise<void> | undefined {
-    // Half, because the server's timer started before ours, and the action takes time too.
-    if (this.aliveAt && elapsedMs(this.aliveAt) < this.timeoutMs / 2) return undefined;
+    const { aliveAt } = this;
+    // Half, because the server's timers started before ours, and the action takes time too.
+    if (aliveAt && elapsedMs(aliveAt) < Math.min(this.timeoutMs, this.leftMs(aliveAt)) / 2) return undefined;
     return this.record(this.details);
+  }
+
+  /** Until the activity's deadline, when the server drops an attempt however young it is. */
+  private leftMs(at: Moment): number {
+    const { scheduledTimestampMs, scheduleToCloseTimeoutMs, currentAttemptScheduledTimestampMs } = this.context.info;
+    const leftAtStartMs = scheduledTimestampMs + scheduleToCloseTimeoutMs - currentAttemptScheduledTimestampMs;
+    return leftAtStartMs - elapsedMs(this.startedAt, at);
   }
 
   /** Call before an attempt fails: sends details newer than the last record, if the beat has started. */

@@ -6,7 +6,7 @@ import { lookUpErrorCode } from '../contract/error-codes';
 import { ConversionApiError } from '../http/errors';
 import type { NotifySettings } from '../notices/send-notice';
 import { defined } from '../job/defined';
-import type { LastFailure, Parking } from '../job/activities';
+import { readLast, type LastFailure, type Parking } from '../job/activities';
 import type { CallbackSubmission } from '../job/types';
 import type { Stores } from '../storage/stores';
 import { AcknowledgedHeartbeat } from './acknowledged-heartbeat';
@@ -131,7 +131,7 @@ function begin({ step, app, parking }: Step) {
     turn,
     /** `turn` for a step of several requests: counts them over all attempts, in `failure.requests`. */
     countRequests(): RequestTurn {
-      failure.requests = (previousDetails as { requests?: number }).requests ?? 0;
+      failure.requests = readLast(previousDetails).requests ?? 0;
       const beforeSend = () => {
         failure.requests += 1;
         heartbeat.add({ requests: failure.requests });

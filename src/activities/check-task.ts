@@ -5,7 +5,7 @@ import type { TaskSnapshot } from '../http/conversion-api';
 import { failureCodes, type CheckTaskInput, type CheckTaskResult, type TaskReport } from '../job/activities';
 import { defined } from '../job/defined';
 import { runAttempt, type ActivityDependencies } from './activity-attempt';
-import { build, withAdvice } from './failure';
+import { build, UnknownSubmitError, withAdvice } from './failure';
 import type { FailureContext } from './failure-context';
 import { reactionToTask } from './reactions';
 import { firstCheckDelayMs, kindOf, nextCheckDelayMs, withinDeadlineMs } from './pauses';
@@ -31,7 +31,7 @@ export function createCheckTask(dependencies: ActivityDependencies) {
     runAttempt(dependencies, { step: 'check', app: input.app, parking: input }, async (attempt) => {
       const { heartbeat, signal, failure } = attempt;
       failure.taskId = input.taskId;
-      failure.taskIsHint = input.fromCallback === true;
+      failure.taskIsHint = input.fromCallback !== undefined;
       failure.isEarlierTask = input.isEarlier === true;
       const turn = attempt.countRequests();
       const known = attempt.previousDetails as CheckHeartbeat;
@@ -62,7 +62,11 @@ export function createCheckTask(dependencies: ActivityDependencies) {
           throw build(failure, { code: failureCodes.notFinished, message, reaction: 'retry', delayMs, expected: true });
         }
         if (delayMs > 0) await sleep(delayMs, undefined, { signal }).catch(() => signal.throwIfAborted());
-        const snapshot = await api(input.app).taskResponse({ connector: input.taskId, signal, turn });
+        const asked = { connector: input.taskId, withPayload: failure.taskIsHint, signal, turn };
+        const snapshot = await api(input.app).taskResponse(asked);
+        if (isOfOtherSubmit(snapshot, input.fromCallback)) {
+          throw new UnknownSubmitError('the task that the callback names belongs to another submit.');
+        }
         const report = reportTask(snapshot, input.taskId, failure);
         // The account is accepted again, so the park is over.
         if (!report.finished && input.parked) return { report, requests: failure.requests };
@@ -83,6 +87,12 @@ export function createCheckTask(dependencies: ActivityDependencies) {
         delayMs = nextCheckDelayMs({ elapsedMs: notYetMs, learnedMs: times.firstCheckMs(pair), maxMs, random });
       }
     });
+}
+
+/** Whether a task that a callback named is not this submit's, whose URL has the nonce: its result may be anybody's. */
+function isOfOtherSubmit({ payload }: TaskSnapshot, nonce: string | undefined): boolean {
+  if (nonce === undefined || typeof payload !== 'object' || payload === null) return false;
+  return !('callback' in payload && String(payload.callback).includes(nonce));
 }
 
 function whatItSays({ status, error }: TaskSnapshot): string {

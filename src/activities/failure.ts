@@ -11,6 +11,7 @@ import { failureCodes, type ActivityFailureDetails, type FailureOrigin, type Job
 import { defined } from '../job/defined';
 import type { ParkReason } from '../job/types';
 import { systemErrorCode } from '../messages/system-error';
+import { wellFormed } from '../messages/wording';
 import { StorageError } from '../storage/errors';
 import { SlotsTakenError } from './app-slots';
 import { isPaid, type FailureContext } from './failure-context';
@@ -19,12 +20,14 @@ import { classOf, isGone, maxUnreadableAnswers, orderedWaitOf, reactionTo } from
 import { KnownRefusalError } from './refusal-watch';
 import { shortCause, shortStack } from './short-error';
 
-/** An earlier attempt sent a request that must not be repeated, and its outcome is unknown. */
+/** A request that must not be repeated was sent, and its outcome is unknown. */
 export class UnknownSubmitError extends Error {
   override readonly name = 'UnknownSubmitError';
 
-  constructor() {
-    super('the convert request was sent, and its answer is lost: the worker stopped, or Temporal could not take it.');
+  constructor(
+    message = 'the convert request was sent, and its answer is lost: the worker stopped, or Temporal could not take it.',
+  ) {
+    super(message);
   }
 }
 
@@ -238,8 +241,8 @@ export function build(context: FailureContext, parts: FailureParts): Application
   const delayMs =
     orderedWaitMs === undefined && pauseMs !== undefined ? withinDeadlineMs(pauseMs, context.leftMs?.()) : pauseMs;
   const failure = ApplicationFailure.create({
-    message,
-    type: code,
+    message: wellFormed(message),
+    type: wellFormed(code),
     nonRetryable: !isRetried,
     details: [details],
     ...(delayMs !== undefined && { nextRetryDelay: delayMs }),

@@ -1,3 +1,5 @@
+import { wellFormed } from '../messages/wording';
+
 /** Temporal replaces a failure larger than 4 KiB by one without its code. */
 const maxMessageLength = 200;
 const maxFrames = 4;
@@ -18,5 +20,5 @@ export function shortStack({ name, message, stack = '' }: Error): string {
 }
 
 function cut(message: string): string {
-  return message.length > maxMessageLength ? `${message.slice(0, maxMessageLength)}…` : message;
+  return wellFormed(message.length > maxMessageLength ? `${message.slice(0, maxMessageLength)}…` : message);
 }

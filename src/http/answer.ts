@@ -83,12 +83,14 @@ export function unreadableShape(answer: RawAnswer, quote: Quote, cause?: unknown
 
 /**
  * Whether the task may have run despite the error. A completed entity settles it: the task is over, and a failed task
- * is not charged. Otherwise the code's row decides; an unlisted code leaves it open if its status is 408 or 5xx.
+ * is not charged. Otherwise the code's row decides; an unlisted code leaves it open if its status is 408 or 5xx, or if it came as a
+ * success without a result: then it may be a gateway's.
  */
 function mayHaveExecuted(error: DocumentError, httpStatus: number, task: TaskResponse): boolean {
   if (httpStatus === 429 || task.entity?.status === 'completed') return false;
   const row = lookUpErrorCode(error.code);
-  return row ? !row.provesNothingRan : httpStatus >= 500 || httpStatus === 408;
+  if (row) return !row.provesNothingRan;
+  return httpStatus >= 500 || httpStatus === 408 || (httpStatus < 300 && !task.result);
 }
 
 /** The id of a task that was answered with an error but is not over, was charged or succeeded. */

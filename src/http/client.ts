@@ -58,12 +58,13 @@ export function openConversionApi(options: ConversionApiOptions): ConversionApi 
       throw unreadableShape(answer.raw, quote);
     },
 
-    async taskResponse({ connector, signal, turn }) {
-      const data = { connector, parameters: { include: whole } };
+    async taskResponse({ connector, withPayload = false, signal, turn }) {
+      const include = withPayload ? [...whole, 'payload'] : whole;
+      const data = { connector, parameters: { include } };
       const answer = await connection.call(endpoints.taskResponse, data, { signal, turn });
       const monitored = readOutput(answer, monitorOutputSchema);
       if (!monitored.entity && !monitored.result) throw unreadableShape(answer.raw, quote);
-      const snapshot = readSnapshot(monitored, quote);
+      const snapshot = { ...readSnapshot(monitored, quote), ...(withPayload && { payload: monitored.payload }) };
       // Section "Entity keys": the id of the task is the connector that was asked about; the result of another task must not be delivered
       // as its own. A UUID is the same in upper case.
       const named = [snapshot.taskId, snapshot.connector].filter((each) => each !== undefined);

@@ -93,6 +93,8 @@ export interface TaskSnapshot {
   readonly warnings: Readonly<Record<string, string>>;
   readonly vcredits?: number;
   readonly durationSeconds?: number;
+  /** What was sent to start the task, if it was asked for and the service told it. */
+  readonly payload?: unknown;
 }
 
 /** The response of download/url; pass it to `download` unchanged. */
@@ -134,7 +136,7 @@ export interface ConversionApi {
     },
   ): Promise<TaskSnapshot>;
   /** The state of a task (`task/response`). The task's own error is returned in the snapshot, not thrown. */
-  taskResponse(options: RequestOptions & { connector: string }): Promise<TaskSnapshot>;
+  taskResponse(options: RequestOptions & { connector: string; withPayload?: boolean }): Promise<TaskSnapshot>;
   /** A ticket for the output of a completed conversion (`download/url`). Safe to repeat. */
   downloadUrl(options: RequestOptions & { connector: string }): Promise<DownloadTicket>;
   /** Opens the output's byte stream (`download/url/get`). Safe to repeat. The signal also ends the stream. */

@@ -1,3 +1,4 @@
+import { wellFormed } from '../messages/wording';
 import { SecretSpellings } from '../messages/secret-spellings';
 
 /** Makes service text safe for a message: one line, cut to length, without the token or a callback URL's signature. */
@@ -33,6 +34,6 @@ export function createQuote(tokens: { readonly known: readonly string[] }): Quot
     const whole = read.length < text.length ? safe.slice(0, -margin) : safe;
     // Control characters could forge log lines.
     const line = whole.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ').trim();
-    return line.length > maxQuotedLength ? `${line.slice(0, maxQuotedLength)}…` : line;
+    return wellFormed(line.length > maxQuotedLength ? `${line.slice(0, maxQuotedLength)}…` : line);
   };
 }

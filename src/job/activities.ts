@@ -150,8 +150,8 @@ export interface CheckTaskInput extends Parking {
   maxCheckIntervalMs: number;
   /** A callback has just reported the end. */
   isCalled?: true;
-  /** The task id came from a callback, so the service may not know it. */
-  fromCallback?: true;
+  /** The task id came from a callback to the submit with this nonce: the service may not know it, or it may be another submit's. */
+  fromCallback?: string;
   /** An earlier run of the job submitted the task, so the service may have forgotten it. */
   isEarlier?: true;
 }
@@ -222,14 +222,17 @@ export function readAccepted(details: unknown): AcceptedSubmit | undefined {
   return heartbeat?.phase === 'awaiting' ? heartbeat.accepted : undefined;
 }
 
-/** Part of every heartbeat after a failed attempt, so that a later deadline does not hide the reason. */
+/** Part of every heartbeat after a failed attempt, so that a later deadline does not hide it. */
 export interface LastFailure {
+  /** The reason. */
   last?: string;
+  /** Requests of all attempts, in a step of several. */
+  requests?: number;
 }
 
-/** Reads the last failure from unvalidated heartbeat details; undefined if there is none. */
-export function readLast(details: unknown): string | undefined {
-  return (details as LastFailure | null | undefined)?.last;
+/** Reads the last failure from unvalidated heartbeat details. */
+export function readLast(details: unknown): LastFailure {
+  return (details as LastFailure | null | undefined) ?? {};
 }
 
 /** The activities of a conversion job, by their names in the history. */

@@ -80,6 +80,11 @@ export function printable(text: string): string {
   });
 }
 
+/** Replaces unpaired surrogates, which UTF-8 cannot encode: in a failure they end the worker. */
+export function wellFormed(text: string): string {
+  return text.replace(/\p{Surrogate}/gu, '\ufffd');
+}
+
 /** Like `printable`, for JSON, with its `\u` escapes. Line breaks between its values stay. */
 export function printableJson(json: string): string {
   return json.replace(controlCharacters, (character) =>

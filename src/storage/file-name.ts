@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { wellFormed } from '../messages/wording';
 
 /** Linux, macOS and Windows all accept names of this length; Linux counts bytes. */
 export const maxNameBytes = 255;
@@ -45,9 +46,4 @@ function withSuffix(name: string, suffix: string, maxBytes = maxNameBytes): stri
   const extension = Buffer.byteLength(found) <= maxExtensionBytes ? found : '';
   const stem = name.slice(0, name.length - extension.length);
   return cutToBytes(stem, maxBytes - Buffer.byteLength(suffix + extension)) + suffix + extension;
-}
-
-/** Replaces unpaired surrogates, which UTF-8 cannot encode. */
-function wellFormed(text: string): string {
-  return Buffer.from(text).toString();
 }

@@ -22,6 +22,7 @@ const nothingRan: Row[] = [
   ['INVALID_PARAMETER', 'a 400 with the document’s error', () => refusing(400, 'INVALID_PARAMETER')],
   ['MOON_PHASE_WRONG', 'a 403 with an error code that no table lists', () => refusing(403, 'MOON_PHASE_WRONG')],
   ['INVALID_OUTPUT_FORMAT', 'a 200 with an error object', () => refusing(200, 'INVALID_OUTPUT_FORMAT')],
+  ['MOON_PHASE_WRONG', 'a 200 with an error object whose code no table lists', () => refusing(200, 'MOON_PHASE_WRONG')],
   [
     'INSUFFICIENT_VCREDITS',
     'a 500 with an error code that proves that nothing ran',
@@ -72,6 +73,11 @@ const mayHaveRun: Row[] = [
   ['HTTP_400', 'a 400 without an error of the document’s shape', () => showing(400, '<h1>Bad</h1>')],
   ['INTERNAL_SERVER_ERROR', 'a 500 with the document’s error', () => refusing(500, 'INTERNAL_SERVER_ERROR')],
   ['DATABASE_DOWN', 'a 500 with an error code that no table lists', () => refusing(500, 'DATABASE_DOWN')],
+  [
+    'BACKEND_TIMEOUT',
+    'a 200 with a code that no table lists and without a result, as some gateways answer',
+    () => serving((response) => sendJson(response, { code: 'BACKEND_TIMEOUT', message: 'Too late.' })),
+  ],
   ['HTTP_502', 'a 502 page of a proxy', () => showing(502, '<h1>Bad gateway')],
   ['HTTP_504', 'a 504 page of a proxy', () => serving((response) => response.writeHead(504).end())],
   ['UNREADABLE_RESPONSE', 'a 200 page of HTML', () => showing(200, '<p>Welcome</p>')],

@@ -38,6 +38,7 @@ const results = {
     warnings: texts,
     vcredits: z.number().nonnegative().optional(),
     durationSeconds: z.number().nonnegative().optional(),
+    payload: z.unknown().optional(),
   } satisfies Record<keyof TaskSnapshot, z.ZodType>),
   ticket: z.strictObject({
     connector: z.string().min(1),

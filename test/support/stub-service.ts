@@ -19,6 +19,7 @@ interface Outcome {
   status?: string;
   error?: { code: string; message: string };
   vcredits?: number;
+  payload?: unknown;
 }
 
 type Arrival = (request: IncomingMessage) => Promise<void>;
@@ -214,7 +215,8 @@ export function answerNotYet(response: ServerResponse, id: string): void {
 export function answerCompleted(response: ServerResponse, id: string, outcome: Outcome = {}): void {
   const entity = { id, type: 'task', status: 'completed', vcredits: outcome.vcredits ?? (outcome.error ? 0 : 1) };
   const output = outcome.error ? {} : { connector: id, status: outcome.status ?? 'successful', duration: 1 };
-  answerOutput(response, { entity, result: { output, error: outcome.error ?? {}, warning: {} } });
+  const { error = {}, payload } = outcome;
+  answerOutput(response, { entity, payload, result: { output, error, warning: {} } });
 }
 
 /** Closes the connection without an answer. */

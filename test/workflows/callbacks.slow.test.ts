@@ -158,14 +158,16 @@ describe('a job that asked for a callback', () => {
       expect(tasks).toHaveLength(1);
     });
 
-    it.each(['no task', 'one that the service does not know'])(
+    it.each(['no task', 'one that the service does not know', 'one of another submit'])(
       'leaves it to the policy when it names %s',
       async (what) => {
         const stranger = randomUUID();
         const { tasks } = breakFirst(() => (what === 'no task' ? { done: true } : { entity: { id: stranger } }));
         rig.stub.on('task/response', ({ connector: id }, response) => {
-          if (id === stranger) answerError(response, 404, 'NO_CONNECTOR_DEPENDENT_TASK');
-          else answerCompleted(response, id);
+          if (id !== stranger) answerCompleted(response, id);
+          else if (what === 'one of another submit')
+            answerCompleted(response, id, { payload: { callback: 'of another' } });
+          else answerError(response, 404, 'NO_CONNECTOR_DEPENDENT_TASK');
         });
         const result = await (await start({ pollAfter: 100 })).result();
         expect(result).toMatchObject({ taskId: tasks[1]?.id, possiblyChargedTwice: true });

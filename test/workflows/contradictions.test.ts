@@ -20,6 +20,15 @@ const convert = async (policies: ConversionPolicies = {}, mode?: 'sync') =>
 const converted = () => rig.stub.count('convert/file');
 
 describe('a submit', () => {
+  it('whose refusal holds half a character, as it came or where it is cut, fails, and the worker lives', async () => {
+    for (const message of ['half \ud83d', `${'x'.repeat(499)}\u{1f600} and more`]) {
+      rig.stub.on('convert/file', (_seen, response) => {
+        answerJson(response, 400, { result: { output: {}, error: { code: 'HALF_\ud83d', message }, warning: {} } });
+      });
+      expect(await convert()).toMatchObject({ code: 'HALF_\ufffd', charge: 'no' });
+    }
+  });
+
   it.each([
     ['null', null],
     ['empty', {}],

@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { NativeConnection } from '@temporalio/worker';
+import type { ConversionFailedError } from '../../src/client/conversion-handle';
 import { FileConversionClient } from '../../src/client/file-conversion-client';
 import { FileConversionPlugin } from '../../src/plugin';
 import type { ConversionPolicies } from '../../src/job/types';
 import { createConversionWorker } from '../../src/worker';
 import { inThisThread, quickPolicies, rigOfEachTest } from '../support/conversion-worker';
-import { startStubService, stubAppId, stubToken, type StubService } from '../support/stub-service';
+import { answerError, startStubService, stubAppId, stubToken, type StubService } from '../support/stub-service';
 import { testTemporalAddress } from '../support/temporal';
 import { until } from '../support/until';
 
@@ -43,6 +45,30 @@ describe('a submit that is answered one byte at a time', () => {
         applicationFailureInfo: expect.objectContaining({ type: 'OUTCOME_UNKNOWN' }) as object,
       }),
     );
+  });
+});
+
+describe('a download that is answered late', () => {
+  const rig = rigOfEachTest();
+
+  it('is not delivered when its job has failed by then', async () => {
+    const { stub } = rig;
+    const letGo: (() => void)[] = [];
+    stub.on('download/url', (seen, response) => {
+      const [first] = stub.requests.filter(({ path }) => path === 'download/url');
+      // The last attempt is so young at the deadline that no heartbeat has told it.
+      if (Date.now() < (first?.at ?? 0) + 3_000) answerError(response, 500, 'INTERNAL_SERVER_ERROR');
+      else stub.answerAsAlways(seen, response);
+    });
+    stub.on('download/url/get', (seen, response) => void letGo.push(() => stub.answerAsAlways(seen, response)));
+    const request = await rig.request({ policies: { downloadDeadline: 4_000 } });
+    const failure = (await rig.client.convert(request).catch((error: unknown) => error)) as ConversionFailedError;
+    expect(failure.code).toBe('DOWNLOAD_DEADLINE');
+    // The two of the last attempt are not counted.
+    expect(failure.details?.requests).toBeGreaterThanOrEqual(stub.requests.length - 2);
+    letGo[0]?.();
+    await rig.stopWorker();
+    expect(existsSync(String(request.destination))).toBe(false);
   });
 });
 

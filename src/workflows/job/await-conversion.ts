@@ -9,8 +9,8 @@ interface Knowledge {
   taskId: string;
   /** A callback was requested, or has already arrived. */
   callback: boolean;
-  /** The task id comes from a callback, so the service may not know it. */
-  fromCallback?: true;
+  /** As in the input of the check. */
+  fromCallback?: string | undefined;
   isEarlier?: true;
   /** As in the submit's result. */
   notYetMs?: number | undefined;
@@ -80,7 +80,7 @@ export async function awaitConversion(
 
 /**
  * After a submit with an unknown outcome, waits for a callback: it proves that the submit was executed, and names its task. If the
- * service does not know that task, the outcome stays unknown.
+ * service does not know that task, or as that of another submit, the outcome stays unknown.
  */
 export async function awaitProof(job: JobParts, failure: JobFailure): Promise<Checked> {
   try {
@@ -99,12 +99,12 @@ async function seekProof(job: JobParts, failure: JobFailure): Promise<Checked> {
   const { progress, callbacks, policies } = job;
   progress.enter('submitting', 'It is not known whether the conversion runs. Waits for the service to call back.');
   const isExecuted = await callbacks.wait(policies.unknownOutcomeWaitMs);
-  const { namedTask } = callbacks;
+  const { namedTask, nonce } = callbacks;
   const note = (text: string) => ({ failure: { ...failure, message: `${failure.message} ${text}` } });
   if (!isExecuted) return note('No callback came.');
   if (namedTask === undefined) return note('A callback came, so it was executed; which task it is, it does not say.');
   progress.taskId = namedTask;
-  const checked = await awaitConversion(job, { taskId: namedTask, callback: true, fromCallback: true });
+  const checked = await awaitConversion(job, { taskId: namedTask, callback: true, fromCallback: nonce });
   if (checked.report || checked.failure.reaction !== 'outcomeUnknown') {
     progress.charge.resolved(namedTask);
     return checked;
@@ -112,5 +112,5 @@ async function seekProof(job: JobParts, failure: JobFailure): Promise<Checked> {
   progress.requests += checked.failure.requests;
   progress.taskId = undefined;
   progress.enter('submitting');
-  return note('A callback came, but the service does not know the task that it names.');
+  return note('A callback came, but the service does not know the task that it names as one of this submit.');
 }

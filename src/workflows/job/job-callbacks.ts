@@ -9,7 +9,8 @@ const idPattern = /^[0-9a-f-]{36}$/i;
 
 /** The callbacks of one job. A callback only triggers a poll, counts once, and must belong to the current submit. */
 export class JobCallbacks {
-  private nonce: string | undefined;
+  /** Of the current submit. */
+  nonce: string | undefined;
   private arrived = false;
   /** The task id from the callback, for a job that does not know its task. */
   namedTask: string | undefined;

@@ -64,10 +64,11 @@ function readTimeout(failure: TimeoutFailure, deadlineCode: string): JobFailure 
       ...(fence.callback && { callback: true }),
     };
   }
-  const last = failure.cause?.message ?? readLast(failure.lastHeartbeatDetails);
+  const { last: reason, requests = 0 } = readLast(failure.lastHeartbeatDetails);
+  const last = failure.cause?.message ?? reason;
   const why = last === undefined ? 'no worker took it, or the one that did is gone or too slow.' : `last: ${last}`;
   const message = `the deadline passed (${failure.timeoutType}); ${why}`;
-  return { ...base, message, reaction: 'fail' };
+  return { ...base, requests, message, reaction: 'fail' };
 }
 
 function whyTooLate(failure: ApplicationFailure): string {

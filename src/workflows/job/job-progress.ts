@@ -32,7 +32,7 @@ import {
 import { listedErrorCode, isListed, searchAttributes, storable, type ListedStatus } from '../../job/search-attributes';
 import { workflowPath } from '../../job/temporal-ui';
 import { boundWarnings } from '../../job/warnings';
-import { formatDuration, shellWord, shownTime } from '../../messages/wording';
+import { formatDuration, shellWord, shownTime, wellFormed } from '../../messages/wording';
 import type { JobFailure } from './job-failure';
 
 /** Tracks the state of a job for the query, the UI, the log, and the times and requests in the result. */
@@ -167,7 +167,7 @@ export class JobProgress {
       possiblyChargedTwice && 'An earlier submit may have been charged too.',
     ];
     return ApplicationFailure.create({
-      message: sentences([`${this.summary}: ${message}`, advice, ...notes]),
+      message: wellFormed(sentences([`${this.summary}: ${message}`, advice, ...notes])),
       type: code,
       nonRetryable: true,
       details: [details],

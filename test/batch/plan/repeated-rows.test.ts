@@ -188,6 +188,19 @@ describe.each([
   });
 });
 
+it.each(['skipped', 'succeeded'] as const)(
+  'remembers an unknown outcome whose options have changed, if the job of another caller has delivered: %s',
+  async (status) => {
+    const cwd = await endedWith(unknown);
+    const other = { sources: ['in'], to: 'pdf', parameters: { dpi: 96 } };
+    await plan(cwd, { what: other });
+    await writeResults(cwd, withFirst(await convertAll(cwd, { run: 2 }), { ...job, status, taskId: 'task-2' }), 2);
+    expect(await plan(cwd, { what: other, mayBeDone: true })).toMatchObject({ done: 2, todo: 0 });
+    await writeResults(cwd, await convertAll(cwd, { run: 3 }), 3);
+    expect(await plan(cwd, { onUnknownOutcome: 'fail' })).toMatchObject({ kept: 1 });
+  },
+);
+
 describe('rows that a run is planned without', () => {
   const without = { sources: ['in'], to: 'pdf', exclude: ['a.*'] };
 

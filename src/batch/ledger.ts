@@ -223,8 +223,10 @@ function endedRow(row: LedgerRow, { earlier, unresolved: other }: BatchItem, res
   const { status, source, output, taskId, charge, possiblyChargedExtra, workflowId, warnings } = result;
   const known = { destination, source: uri, options, run, status };
   if (source && output && (status === 'succeeded' || (status === 'skipped' && workflowId !== undefined))) {
-    const marks = markOf(possiblyChargedExtra);
-    return { ...known, delivered: { ...defined({ source, output, taskId, warnings }), ...marks, options } };
+    const delivered = { ...defined({ source, output, taskId, warnings }), ...markOf(possiblyChargedExtra), options };
+    // A job that submitted nothing, or that another caller had started, tells nothing of another conversion.
+    const isTold = status === 'succeeded' && (possiblyChargedExtra ?? 0) > (other?.possiblyChargedExtra ?? 0);
+    return { ...known, delivered, ...(other && !isTold && { unresolved: other }) };
   }
   // Without a job (done before, refused, or never started) the planned state still applies.
   if (workflowId === undefined) return { ...row, status };

@@ -61,7 +61,11 @@ export async function recallLeft(
     case 'convert':
       // An open charge stays marked even for new content; an older mark is dropped with the old content.
       if (decision.isMarked)
-        return { kind: 'start', earlier: defined({ charge: 'maybe' as const, possiblyChargedExtra }), ...changed };
+        return {
+          kind: 'start',
+          earlier: defined({ charge: 'maybe' as const, source: changed ? undefined : source, possiblyChargedExtra }),
+          ...changed,
+        };
       if (possiblyChargedExtra === undefined || delivered || suspect || changed) return { kind: 'start', ...changed };
       return { kind: 'start', earlier: { charge: 'no', possiblyChargedExtra } };
   }
@@ -112,12 +116,13 @@ export async function namedByHand(
 }
 
 /** The outcome of a row that an earlier run planned to convert again but never started. */
-function lostOutcome({ charge, possiblyChargedExtra }: EarlierRuns): KeptOutcome {
+function lostOutcome({ charge, source, possiblyChargedExtra }: EarlierRuns): KeptOutcome {
   return {
     status: 'failed',
     code: 'OUTCOME_UNKNOWN',
     message: 'An earlier run may have been charged for this conversion, and its result is not known.',
     charge,
+    ...(source && { source }),
     ...markOf(possiblyChargedExtra),
   };
 }

@@ -124,7 +124,11 @@ async function readLeft(
   }
   if (nothing) return { ...nothing, open: openOf(other) };
   const failed: JobOutcome = { status: 'failed', charge: 'no' };
-  return { left: { charge: 'no', ...known, options }, outcome: failed, open: known ? undefined : openOf(other) };
+  // The run that the ledger names is none of those above, so it converted something else.
+  if (known?.charge === 'maybe' && known.runId !== undefined && !(await isForgotten(client, workflowId, known)))
+    return { left: { charge: 'no', options }, outcome: failed, open: { ...known, options } };
+  if (known) return { left: { ...known, options }, outcome: failed };
+  return { left: { charge: 'no', options }, outcome: failed, open: openOf(other) };
 }
 
 /**

@@ -1,5 +1,6 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import type { BatchItemResult } from '../../src/batch/model/state';
 import { BatchDesk } from '../support/batch-desk';
 import { quickPolicies, rigOfEachTest } from '../support/conversion-worker';
 import { retryJob } from '../support/retry';
@@ -55,6 +56,30 @@ it('fetches an accepted but undelivered conversion, even after its job was cance
   expect((await desk.run()).result).toMatchObject({ succeeded: 4, possiblyChargedTwice: 0 });
   expect([converted(), await desk.problems()]).toEqual([4, []]);
 });
+
+it.each([
+  ['the same file with other options', 'a.md', { dpi: 96 }],
+  ['another file', 'b.md', { dpi: 72 }],
+])(
+  'converts %s to a destination whose last conversion is unknown, and marks it: policy fail',
+  async (_what, next, parameters) => {
+    const [out, runs] = [path.join(rig.folder, 'out'), path.join(rig.folder, 'runs')];
+    const run = async (file: string, options: { dpi: number }) => {
+      const batch = await rig.client.startBatch({
+        ...{ name: `unknown-${path.basename(rig.folder)}`, sources: [await rig.source(file, file)], to: 'pdf' },
+        ...{ out, runs, template: 'result.{ext}', parameters: options },
+        policies: { ...quickPolicies, onUnknownOutcome: 'fail' },
+      });
+      const rows: BatchItemResult[] = [];
+      for await (const row of batch.results()) rows.push(row);
+      return rows;
+    };
+    rig.stub.loseSubmits();
+    expect(await run('a.md', { dpi: 72 })).toMatchObject([{ code: 'OUTCOME_UNKNOWN' }]);
+    rig.stub.asAlways('convert/file');
+    expect(await run(next, parameters)).toMatchObject([{ status: 'succeeded', possiblyChargedExtra: 1 }]);
+  },
+);
 
 it('waits for a job that another batch has started, and leaves its cost to that batch', async () => {
   const desk = await deskWith(1, 'resubmit');

@@ -66,7 +66,8 @@ describe.each(['run', 'retry'] as const)('batch %s', (command) => {
       const cwd = await endedWith(accepted);
       if (!all) await writeFile(path.join(cwd, 'in/a.md'), 'A');
       await again(cwd, { onUnknownOutcome: 'fail', again: all });
-      expect((await itemOf(cwd, 'a.md'))?.earlier).toEqual({ charge: 'maybe', runId: job.runId });
+      const known = { charge: 'maybe', ...(all && { source }), runId: job.runId };
+      expect((await itemOf(cwd, 'a.md'))?.earlier).toEqual(known);
     }
   });
 
@@ -80,7 +81,7 @@ describe.each(['run', 'retry'] as const)('batch %s', (command) => {
   it('converts an unknown outcome under policy resubmit with a mark, and an uncharged one without', async () => {
     const cwd = await endedWith(unknown);
     await again(cwd);
-    expect((await itemOf(cwd, 'a.md'))?.earlier).toEqual({ charge: 'maybe', runId: job.runId });
+    expect((await itemOf(cwd, 'a.md'))?.earlier).toEqual({ charge: 'maybe', source, runId: job.runId });
     const free = await endedWith({ ...job, code: 'INVALID_FILE', charge: 'no', source });
     await again(free, { onUnknownOutcome: 'fail' });
     expect(await itemOf(free, 'a.md')).not.toHaveProperty('earlier');
@@ -186,6 +187,28 @@ describe.each([
     }
     expect(await itemOf(cwd, 'a.md', 4)).toMatchObject(expected);
   });
+});
+
+it.each(['skipped', 'succeeded'] as const)(
+  'remembers an unknown outcome whose options have changed, if the job of another caller has delivered: %s',
+  async (status) => {
+    const cwd = await endedWith(unknown);
+    const other = { sources: ['in'], to: 'pdf', parameters: { dpi: 96 } };
+    await plan(cwd, { what: other });
+    await writeResults(cwd, withFirst(await convertAll(cwd, { run: 2 }), { ...job, status, taskId: 'task-2' }), 2);
+    expect(await plan(cwd, { what: other, mayBeDone: true })).toMatchObject({ done: 2, todo: 0 });
+    await writeResults(cwd, await convertAll(cwd, { run: 3 }), 3);
+    expect(await plan(cwd, { onUnknownOutcome: 'fail' })).toMatchObject({ kept: 1 });
+  },
+);
+
+it('converts new content, marked, after a run that was planned with an unknown outcome and ended without a result', async () => {
+  const cwd = await endedWith(unknown);
+  await plan(cwd);
+  expect(await plan(cwd, { onUnknownOutcome: 'fail' })).toMatchObject({ kept: 1, todo: 0, run: { number: 3 } });
+  await addFiles(cwd, { 'in/a.md': 'new' });
+  expect(await plan(cwd, { onUnknownOutcome: 'fail' })).toMatchObject({ kept: 0, todo: 1 });
+  expect(await itemOf(cwd, 'a.md', 4)).toMatchObject({ earlier: { charge: 'maybe' } });
 });
 
 describe('rows that a run is planned without', () => {

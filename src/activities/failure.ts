@@ -69,11 +69,10 @@ export function toFailure(error: unknown, context: FailureContext): Error {
   if (error instanceof RunFileError) return fail(error.code);
   if (error instanceof RefusedPlanError) {
     return ApplicationFailure.create({
-      message,
+      message: wellFormed(message),
       type: error.code,
       nonRetryable: true,
       details: [{ problems: error.problems, warnings: error.warnings, ...defined({ notifies: context.notifies }) }],
-      cause,
     });
   }
   if (context.sentUnrepeatable === true || error instanceof UnknownSubmitError) {

@@ -9,6 +9,7 @@ import {
 import { temporal } from '@temporalio/proto';
 import { z } from 'zod';
 import { toFailure, UnknownAppError } from '../../src/activities/failure';
+import { RefusedPlanError } from '../../src/batch/findings';
 import type { FailureContext } from '../../src/activities/failure-context';
 import { taskFailure } from '../../src/activities/check-task';
 import { endpoints, type Endpoint } from '../../src/contract/endpoints';
@@ -317,4 +318,10 @@ describe('taskFailure', () => {
   ])('reacts to %s in a completed task with %s', (code, reaction) => {
     expect(verdict(taskFailure({ code, message: 'so it is.' }, contextOf('check')))).toBe(reaction);
   });
+});
+
+it('replaces half a character, which ends a worker, also in the message of a refused plan', () => {
+  const problems = { count: 1, listed: [{ code: 'SOURCE_NOT_FOUND' as const, message: 'x\ud83d.md does not exist.' }] };
+  const context = { step: 'plan' as const, app: 'stub', attempt: 1, requests: 0 };
+  expect(toFailure(new RefusedPlanError(problems), context).message).toBe('x\ufffd.md does not exist.');
 });

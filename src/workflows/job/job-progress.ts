@@ -190,7 +190,7 @@ export class JobProgress {
       kept: true,
     };
     const text = message.startsWith(this.summary) ? message : `${this.summary}: ${message}`;
-    return ApplicationFailure.create({ message: text, type: code, nonRetryable: true, details: [details] });
+    return ApplicationFailure.create({ message: wellFormed(text), type: code, nonRetryable: true, details: [details] });
   }
 
   charged(): { possiblyChargedTwice: boolean; possiblyChargedExtra?: number } {

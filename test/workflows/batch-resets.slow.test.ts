@@ -89,6 +89,22 @@ it('a batch that is reset while its jobs run continues with them', async () => {
   await replays(batch.name);
 });
 
+it.each(['latest', 'lastChild'] as const)(
+  'a batch that was reset (%s) while its jobs run can be cancelled',
+  async (point) => {
+    const held = rig.stub.hold();
+    const { name } = await batchOf(2);
+    await until('both are submitted', () => submitted() === 2);
+    await resetWorkflow(rig.temporal, name, point);
+    const batch = rig.temporal.workflow.getHandle(name);
+    await until('it awaits its jobs', async () => ((await batch.describe()).raw.pendingActivities ?? []).length > 0);
+    await batch.cancel();
+    held.letGo();
+    expect(await rig.client.getBatch(name).result()).toMatchObject({ status: 'cancelled' });
+    await replays(name);
+  },
+);
+
 it('a batch that is reset to before it restarted a job learns of that job, and does not start it again', async () => {
   const [source, destination] = [path.join(rig.folder, '1.md'), path.join(rig.folder, 'out', '1.pdf')];
   await mkdir(path.dirname(destination));

@@ -157,16 +157,16 @@ class ConversionBatch implements ControlledBatch {
       this.page?.look(this.state());
       if (this.hasRunLongEnough()) await this.startNextRun();
       await condition(() => this.isAwake || this.isJustReset());
+      // Not in the condition, which Temporal evaluates in the scope that a cancellation of the batch cancels.
+      if (this.isJustReset()) this.inProgress.awaitAll();
       this.isAwake = false;
     }
   }
 
-  /** True once, in the first workflow task after a reset; a replay finds the patch marker there. */
+  /** In the first workflow task after a reset; a replay finds the patch marker there. */
   private isJustReset(): boolean {
     const mayBe = !this.inProgress.isAwaitingAll && (workflowInfo().unsafe.isReplaying || wasReset());
-    if (!mayBe || !patched('reset')) return false;
-    this.inProgress.awaitAll();
-    return true;
+    return mayBe && patched('reset');
   }
 
   /** Known from the plan or an earlier run, except in the first run of a batch with inline items. */

@@ -271,10 +271,12 @@ async function act(life: Life, action: 'run' | 'retry' | 'reset'): Promise<Ended
       others.push(() => single(life, place, isOther ? 99 : life.dpi));
     }
   }
-  const ends = others.map((other) => other());
-  const result = await endOf(life, batch);
-  const own = result ? await rowsOf(life, result) : [];
-  return [...own, ...(await Promise.all(ends)).flat()];
+  const own = async () => {
+    const result = await endOf(life, batch);
+    return result ? rowsOf(life, result) : [];
+  };
+  const ended = await Promise.all([own, ...others].map((each) => each()));
+  return ended.flat();
 }
 
 /** Decides what is done in this step, and how. */

@@ -6,13 +6,13 @@ import { pathToFileURL } from 'node:url';
 import { jobIdOf } from '../../src/job/job-id';
 import { chanceOf } from './chance';
 import type { ConversionRig } from './conversion-worker';
+import { type Fate, type PlayedTask, playedEndpoints, playService } from './played-service';
 import { resetWorkflow } from './reset';
-import { answerCompleted, answerError, answerOutput, answerRunning, cut } from './stub-service';
 
-/* The accountant of `random-batches.slow.test.ts`, and the service that tells it everything. */
+/* The accountant of `random-batches.nightly.test.ts`, whom the service tells everything. */
 
 export const kinds = ['folder', 'manifest', 'shared', 'hot'] as const;
-const fates = ['ok', 'ok', 'ok', 'ok', 'ok', 'bad', 'cutRan', 'cutRan', 'cutNot', 'refused', 'fails'] as const;
+const fates: Fate[] = ['ok', 'ok', 'ok', 'ok', 'ok', 'bad', 'cutRan', 'cutRan', 'cutNot', 'refused', 'fails'];
 const interrupts = [
   'cancel',
   'finish',
@@ -23,21 +23,14 @@ const interrupts = [
   'terminateJob',
   'edit',
 ] as const;
-const endpoints = ['upload/file', 'convert/file', 'task/response', 'download/url', 'download/url/get'] as const;
 
-interface Task {
-  id: string;
+interface Task extends PlayedTask {
   place: Place;
   /** Content and options. */
   conversion: string;
   /** Among the tasks of its place. */
   index: number;
   step: number;
-  fate: (typeof fates)[number];
-  /** Temporal knows its id. */
-  isKnown: boolean;
-  /** The service has forgotten it. */
-  isGone: boolean;
 }
 
 export interface Wish {
@@ -183,7 +176,7 @@ export class Life {
   /** What may interrupt this step. */
   plans(isInterrupted: boolean): void {
     const { pick, random } = this.chance;
-    const interrupt = { at: pick(endpoints), how: pick(interrupts), after: Math.floor(random() * 4) };
+    const interrupt = { at: pick(playedEndpoints), how: pick(interrupts), after: Math.floor(random() * 4) };
     this.interrupt = isInterrupted ? interrupt : undefined;
   }
 
@@ -304,12 +297,6 @@ export class Life {
   }
 }
 
-function found<Value>(map: Map<string, Value>, key: string | undefined): Value {
-  const value = map.get(key ?? '');
-  if (value === undefined) throw new Error(`there is no ${key}`);
-  return value;
-}
-
 /** Interrupts the batch, or the job of this place, in the middle. */
 async function passing(life: Life, endpoint: string, { jobId, name }: { jobId?: string; name?: string } = {}) {
   const { interrupt, batch } = life;
@@ -336,58 +323,34 @@ async function passing(life: Life, endpoint: string, { jobId, name }: { jobId?: 
   await act().catch((error: unknown) => life.tell(String(error)));
 }
 
-export function playService({ stub }: ConversionRig, lives: Map<string, Life>): void {
-  const uploads = new Map<string, { life: Life; source: string; content: string }>();
-  /** By their ids and the connectors of their downloads. */
-  const tasks = new Map<string, Task>();
-  stub.on('upload/file', async (seen, response) => {
-    const body = seen.body.toString('latin1');
-    const [, content = '', name] = /([A-Z])@(\w+)/.exec(body) ?? [];
-    const [, source = ''] = /filename="(\w+)\.md"/.exec(body) ?? [];
-    const life = found(lives, name);
-    life.requests += 1;
-    await passing(life, 'upload/file', life.places.get(`${source}.docx`));
-    const connector = randomUUID();
-    uploads.set(connector, { life, source, content });
-    answerOutput(response, { connector, size: 1 });
-  });
-  stub.on('convert/file', async (seen, response) => {
-    const { life, content, source } = found(uploads, seen.connector);
-    const { dpi, output } = seen.data['parameters'] as { dpi?: number; output: string };
-    life.requests += 1;
-    const place = life.place(`${source}.${output}`);
-    const task = place.submit(`${content}${dpi ?? ''}`);
-    tasks.set(task.id, task);
-    await passing(life, 'convert/file', place);
-    if (task.fate === 'refused') answerError(response, 400, 'INVALID_PARAMETER');
-    else if (task.fate.startsWith('cut')) cut(response);
-    else answerRunning(response, task.id);
-  });
-  stub.on('task/response', async (seen, response) => {
-    const task = found(tasks, seen.connector);
-    const { place } = task;
-    task.isKnown = true;
-    await passing(place.life, 'task/response', place);
-    if (place.life.forgets && place.life.chance.mayBe(0.3)) task.isGone = true;
-    if (task.isGone) answerError(response, 404, 'NO_CONNECTOR_DEPENDENT_TASK');
-    else if (task.fate === 'fails') {
-      place.failed(task);
-      answerCompleted(response, task.id, { error: { code: 'FAILED_CONVERT', message: 'no.' } });
-    } else answerCompleted(response, task.id);
-  });
-  stub.on('download/url', async (seen, response) => {
-    const task = found(tasks, seen.connector);
-    await passing(task.place.life, 'download/url', task.place);
-    const connector = randomUUID();
-    tasks.set(connector, task);
-    const size = resultOf(task).length;
-    answerOutput(response, { connector, name: 'result', size, url: '/v1/download/url/get' });
-  });
-  stub.on('download/url/get', async (seen, response) => {
-    const task = found(tasks, seen.connector);
-    await passing(task.place.life, 'download/url/get', task.place);
-    const result = resultOf(task);
-    response.writeHead(200, { 'content-type': 'application/octet-stream', 'content-length': result.length });
-    response.end(result);
+interface Upload {
+  life: Life;
+  source: string;
+  content: string;
+}
+
+export function playBatches(rig: ConversionRig, lives: Map<string, Life>): void {
+  playService<Upload, Task>(rig, {
+    upload(body) {
+      const [, content = '', name = ''] = /([A-Z])@(\w+)/.exec(body) ?? [];
+      const [, source = ''] = /filename="(\w+)\.md"/.exec(body) ?? [];
+      const life = lives.get(name);
+      if (!life) throw new Error(`there is no ${name}`);
+      life.requests += 1;
+      return { life, source, content };
+    },
+    submit({ life, source, content }, { dpi, output }) {
+      life.requests += 1;
+      return life.place(`${source}.${output}`).submit(`${content}${dpi ?? ''}`);
+    },
+    async passing(endpoint, of) {
+      if ('task' in of) await passing(of.task.place.life, endpoint, of.task.place);
+      else await passing(of.upload.life, endpoint, of.upload.life.places.get(`${of.upload.source}.docx`));
+    },
+    forgets: ({ place: { life } }) => life.forgets && life.chance.mayBe(0.3),
+    failed: (task) => {
+      task.place.failed(task);
+    },
+    resultOf,
   });
 }

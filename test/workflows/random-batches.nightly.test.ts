@@ -12,7 +12,7 @@ import { JobRunningError } from '../../src/client/file-conversion-client';
 import { defined } from '../../src/job/defined';
 import { createLocalFiles } from '../../src/storage/local-files';
 import { quickPolicies } from '../support/conversion-worker';
-import { hands, letters, Life, playService, resultOf, type Place, type Wish } from '../support/random-batches';
+import { hands, letters, Life, playBatches, resultOf, type Place, type Wish } from '../support/random-batches';
 import { resetWorkflow } from '../support/reset';
 import { sweepsOfEachTest } from '../support/sweeping';
 import { until } from '../support/until';
@@ -382,7 +382,7 @@ async function live(life: Life): Promise<void> {
 
 it('converts and charges nothing twice without telling, whatever happens to batches', async () => {
   const lives = new Map<string, Life>();
-  playService(rig, lives);
+  playBatches(rig, lives);
   const all = Array.from({ length: histories }, (_, seed) => new Life(rig, seed));
   const waiting = [...all];
   const work = async () => {

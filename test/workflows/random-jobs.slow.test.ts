@@ -7,9 +7,9 @@ import { inspectJob } from '../../src/client/operations/inspect-job';
 import type { ConversionFailureDetails, ConversionJobResult } from '../../src/job/types';
 import { chanceOf } from '../support/chance';
 import { quickPolicies, rigOfAllTests } from '../support/conversion-worker';
+import { type Fate, type PlayedTask, playedEndpoints, playService } from '../support/played-service';
 import { resetWorkflow } from '../support/reset';
 import { retryJob } from '../support/retry';
-import { answerCompleted, answerError, answerOutput, answerRunning, cut } from '../support/stub-service';
 
 /*
  * Single jobs of one destination each, in which everything is left to chance: what the file holds, the options, the policies, who asks, how
@@ -25,19 +25,13 @@ const together = 10;
 const script = 'case $(cat "$1") in *bad*) exit 3 ;; esac';
 const rig = rigOfAllTests({ checkCommand: { argv: ['/bin/sh', '-c', script, 'check'] } });
 
-const fates = ['ok', 'ok', 'ok', 'ok', 'bad', 'cutRan', 'cutRan', 'cutNot', 'refused', 'fails'] as const;
-type Fate = (typeof fates)[number];
+const fates: Fate[] = ['ok', 'ok', 'ok', 'ok', 'bad', 'cutRan', 'cutRan', 'cutNot', 'refused', 'fails'];
 
-interface Task {
-  id: string;
+interface Task extends PlayedTask {
+  life: Life;
   /** Content and options. */
   conversion: string;
   step: number;
-  fate: Fate;
-  /** Temporal knows its id. */
-  isKnown: boolean;
-  /** The service has forgotten it. */
-  isGone: boolean;
 }
 
 interface Step {
@@ -108,7 +102,7 @@ class Life {
     }
     const fate = this.chance.pick(fates);
     this.told.push(`  submit of ${conversion}: ${fate}`);
-    const task = { id: randomUUID(), conversion, step: step.number, fate, isKnown: false, isGone: false };
+    const task = { id: randomUUID(), life: this, conversion, step: step.number, fate, isKnown: false, isGone: false };
     this.tasks.push(task);
     if (fate !== 'refused') {
       this.open.push(task);
@@ -143,16 +137,6 @@ class Life {
 }
 
 const lives = new Map<string, Life>();
-const uploads = new Map<string, { life: Life; content: string }>();
-/** By its id and the connectors of its downloads. */
-const tasks = new Map<string, { life: Life; task: Task }>();
-
-function found<Value>(map: Map<string, Value>, key: string | undefined): Value {
-  const value = map.get(key ?? '');
-  if (value === undefined) throw new Error(`there is no ${key}`);
-  return value;
-}
-
 async function passing(life: Life, endpoint: string): Promise<void> {
   const { interrupt } = life.step;
   if (interrupt?.at !== endpoint) return;
@@ -164,56 +148,23 @@ async function passing(life: Life, endpoint: string): Promise<void> {
   await handle[interrupt.how]().catch((error: unknown) => life.told.push(`  ${String(error)}`));
 }
 
-const resultOf = ({ fate, conversion }: Task) => Buffer.from(`PK ${fate === 'bad' ? 'bad' : 'good'} ${conversion}`);
+const resultOf = ({ fate, conversion }: Task) => `PK ${fate === 'bad' ? 'bad' : 'good'} ${conversion}`;
 
 beforeAll(() => {
-  const { stub } = rig;
-  stub.on('upload/file', async (seen, response) => {
-    const [, content = '', name] = /([A-Z])@(\w+)/.exec(seen.body.toString('latin1')) ?? [];
-    const life = found(lives, name);
-    await passing(life, 'upload/file');
-    const connector = randomUUID();
-    uploads.set(connector, { life, content });
-    answerOutput(response, { connector, size: 1 });
-  });
-  stub.on('convert/file', async (seen, response) => {
-    const { life, content } = found(uploads, seen.connector);
-    const { dpi } = seen.data['parameters'] as { dpi?: number };
-    const task = life.submit(`${content}${dpi ?? ''}`);
-    tasks.set(task.id, { life, task });
-    await passing(life, 'convert/file');
-    if (task.fate === 'refused') answerError(response, 400, 'INVALID_PARAMETER');
-    else if (task.fate.startsWith('cut')) cut(response);
-    else answerRunning(response, task.id);
-  });
-  stub.on('task/response', async (seen, response) => {
-    const { life, task } = found(tasks, seen.connector);
-    task.isKnown = true;
-    await passing(life, 'task/response');
-    if (life.step.forgets) task.isGone = true;
-    if (task.isGone) answerError(response, 404, 'NO_CONNECTOR_DEPENDENT_TASK');
-    else if (task.fate === 'fails') {
-      life.failed(task);
-      answerCompleted(response, task.id, { error: { code: 'FAILED_CONVERT', message: 'no.' } });
-    } else answerCompleted(response, task.id);
-  });
-  stub.on('download/url', async (seen, response) => {
-    const entry = found(tasks, seen.connector);
-    await passing(entry.life, 'download/url');
-    const connector = randomUUID();
-    tasks.set(connector, entry);
-    answerOutput(response, {
-      connector,
-      name: 'result',
-      size: resultOf(entry.task).length,
-      url: '/v1/download/url/get',
-    });
-  });
-  stub.on('download/url/get', async (seen, response) => {
-    const { life, task } = found(tasks, seen.connector);
-    await passing(life, 'download/url/get');
-    response.writeHead(200, { 'content-type': 'application/octet-stream', 'content-length': resultOf(task).length });
-    response.end(resultOf(task));
+  playService<{ life: Life; content: string }, Task>(rig, {
+    upload(body) {
+      const [, content = '', name = ''] = /([A-Z])@(\w+)/.exec(body) ?? [];
+      const life = lives.get(name);
+      if (!life) throw new Error(`there is no ${name}`);
+      return { life, content };
+    },
+    submit: ({ life, content }, { dpi }) => life.submit(`${content}${dpi ?? ''}`),
+    passing: (endpoint, of) => passing('task' in of ? of.task.life : of.upload.life, endpoint),
+    forgets: ({ life }) => life.step.forgets,
+    failed: (task) => {
+      task.life.failed(task);
+    },
+    resultOf,
   });
 });
 
@@ -252,7 +203,7 @@ async function live(life: Life): Promise<void> {
     const policy = isLast ? 'resubmit' : pick(['fail', 'resubmit'] as const);
     const isReset = kind === 'reset';
     const rule = (resubmit && !isReset) || (kind === 'start' && policy === 'resubmit') ? 'resubmit' : 'fail';
-    const at = pick(['upload/file', 'convert/file', 'task/response', 'download/url', 'download/url/get']);
+    const at = pick(playedEndpoints);
     const interrupt = !isLast && mayBe(0.3) ? { at, how: pick(['cancel', 'terminate'] as const) } : undefined;
     life.step = { number, kind, policy, rule, again: again && !isReset, forgets: !isLast && mayBe(0.2), interrupt };
     const before = await read();
@@ -282,7 +233,7 @@ async function live(life: Life): Promise<void> {
       const task = life.delivered(taskId, possiblyChargedExtra);
       if (task && kind !== 'reset') {
         if (task.conversion !== asked) life.wrong(`it is ${task.conversion}`);
-        if (status === 'succeeded' && after !== String(resultOf(task))) life.wrong(`the file is ${after}`);
+        if (status === 'succeeded' && after !== resultOf(task)) life.wrong(`the file is ${after}`);
       }
     } else if (recalled && kind !== 'reset') life.skipped(asked);
     const isKept = after === before || input.onExisting === 'overwrite' || life.mayWriteLate;

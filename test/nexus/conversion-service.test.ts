@@ -179,6 +179,7 @@ describe('convert', () => {
     ['key', { key: undefined }],
     ['key', { key: ' blank before' }],
     ['key', { key: 'x'.repeat(201) }],
+    ['key', { key: 'half \ud83d' }],
     ['app', { app: undefined }],
     ['output', { output: 'no format' }],
     ['source', { source: 'letters/1.md' }],
@@ -295,7 +296,7 @@ describe('state and appReady', () => {
     await others.cancel();
   });
 
-  it.each([{}, { key: 'a', workflowId: 'b' }, { key: 'a', speed: 'high' }])(
+  it.each([{}, { key: 'a', workflowId: 'b' }, { key: 'a', speed: 'high' }, { workflowId: 'half \ud83d' }])(
     'reject a request for the state of %j',
     async (target) =>
       expect(await refusalOf('state', { app: 'invoices', ...target })).toMatchObject({ type: 'BAD_REQUEST' }),

@@ -249,8 +249,9 @@ class CallerRequests {
 
   convertBatch(input: ConvertBatchInput): ConvertBatchInput {
     this.check(batchSchema, input, "This batch can't be started.");
-    const { manifest, out, runs, sources = [] } = input;
-    requireUris({ manifest, out, runs, ...Object.fromEntries(sources.map((source, n) => [`sources.${n}`, source])) });
+    const { manifest, out, runs, sources } = input;
+    const named = Array.isArray(sources) ? sources.map((source: unknown, n) => [`sources.${n}`, source] as const) : [];
+    requireUris({ manifest, out, runs, ...Object.fromEntries(named) });
     requireUrisOfEach('items', input.items, ['source', 'destination']);
     return input;
   }

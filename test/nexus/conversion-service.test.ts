@@ -250,10 +250,12 @@ describe('convertBatch', () => {
     expect(await refusalOf('convertBatch', { ...batch, name: job.workflowId })).toMatchObject({ type: 'CONFLICT' });
     const refusal = await refusalOf('convertBatch', { ...batch, out: 'batches/1' });
     expect(refusal).toMatchObject({ type: 'BAD_REQUEST', message: expect.stringContaining('out: ') as string });
-    expect(await refusalOf('convertBatch', { ...batch, window: 900 })).toMatchObject({
-      type: 'BAD_REQUEST',
-      message: expect.stringContaining('window: ') as string,
-    });
+    for (const [field, wrong] of Object.entries({ window: 900, sources: batch.sources[0], items: {} })) {
+      expect(await refusalOf('convertBatch', { ...batch, [field]: wrong })).toMatchObject({
+        type: 'BAD_REQUEST',
+        message: expect.stringContaining(`${field}: `) as string,
+      });
+    }
   });
 });
 

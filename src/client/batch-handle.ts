@@ -101,10 +101,16 @@ export class BatchHandle {
   /**
    * Waits for the batch to end, then yields the result of each item, in order. Can be called again, for example after a restart. Unless
    * the items were inline, the client needs access to the batch's folder.
-   * @throws BatchFailedError
+   * @throws BatchFailedError; the reason of the signal, which ends the wait but not the batch.
    */
   async *results({ signal }: { signal?: AbortSignal } = {}): AsyncGenerator<BatchItemResult> {
-    const { itemResults, folder } = await this.result();
+    signal?.throwIfAborted();
+    const ended = () => this.result();
+    const waiting = signal ? this.workflow.client.withAbortSignal(signal, ended) : ended();
+    const { itemResults, folder } = await waiting.catch((error: unknown) => {
+      signal?.throwIfAborted();
+      throw error;
+    });
     if (itemResults) yield* itemResults;
     else if (folder !== undefined)
       for await (const { result } of readRows(this.files, { folder }, signal)) if (result) yield result;

@@ -157,7 +157,10 @@ const startSchema = z.strictObject({
     .string()
     .max(200)
     // The name also names a folder.
-    .regex(/^[^\s/\p{Cc}]([^/\p{Cc}]*[^\s/\p{Cc}])?$/u, 'must be text without slashes, such as invoices-2026'),
+    .regex(
+      /^[^\s/\p{Cc}\p{Cs}]([^/\p{Cc}\p{Cs}]*[^\s/\p{Cc}\p{Cs}])?$/u,
+      'must be text without slashes, such as invoices-2026',
+    ),
   app: nonEmptyText.optional(),
   window: z.int().min(1).max(maxWindow).optional(),
   stopAfter: z

@@ -142,6 +142,7 @@ export class FileConversionClient {
         throw new JobRunningError('DESTINATION_TAKEN', workflowId);
       }
       number += 1;
+      recall = undefined;
       workflowId = jobIdOf({ source, destination }, { isHidden: this.isHidden, number });
       asked = { ...input, destination: numberedDestination(destination, number) };
     }

@@ -15,6 +15,8 @@ import { problemOfDuration } from '../job/duration';
 import { conversionModes, onExistingChoices, policies } from '../job/policies';
 
 export const nonEmptyText = z.string().min(1);
+/** Temporal refuses an id that holds half a character, with an error after which a Nexus call is repeated until it times out. */
+export const idText = nonEmptyText.regex(/^\P{Cs}*$/u, 'must be well-formed text');
 /** A path or URI, visible to everyone who can see the workflow. */
 export const fileName = nonEmptyText.refine((uri) => !holdsCredentials(uri), credentialsProblem);
 

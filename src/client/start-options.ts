@@ -4,7 +4,8 @@ import { defined } from '../job/defined';
 import { searchAttributes, storable } from '../job/search-attributes';
 import { isTag, maxTags } from '../job/tags';
 import type { Duration } from '../job/policies';
-import { checkRequest, duration, InvalidRequestError } from './job-request';
+import { wellFormed } from '../messages/wording';
+import { checkRequest, duration, idText, InvalidRequestError } from './job-request';
 
 /** Options for starting a batch. Its jobs inherit tags and fairness. */
 export interface BatchStartOptions extends WorkflowStart {
@@ -35,7 +36,7 @@ export interface StartOptions extends WorkflowStart {
 
 /** Strict: a misspelled name such as `workflowID` would start a second job beside the intended one. */
 const schema = z.strictObject({
-  workflowId: z.string().min(1).max(1_000).optional(),
+  workflowId: idText.max(1_000).optional(),
   batchId: z.string().optional(),
   resubmit: z.boolean().optional(),
   again: z.boolean().optional(),
@@ -50,7 +51,7 @@ const schema = z.strictObject({
   priority: z
     .strictObject({
       priorityKey: z.int().min(1).max(5).optional(),
-      fairnessKey: z.string().refine(isFairnessKey, 'must be at most 64 bytes').optional(),
+      fairnessKey: z.string().refine(isFairnessKey, 'must be at most 64 bytes of well-formed text').optional(),
       fairnessWeight: z.number().min(0.001).max(1_000).optional(),
     })
     .optional(),
@@ -80,5 +81,5 @@ export function toWorkflowOptions(
 }
 
 function isFairnessKey(key: string): boolean {
-  return Buffer.byteLength(key) <= 64;
+  return Buffer.byteLength(key) <= 64 && wellFormed(key) === key;
 }

@@ -55,7 +55,8 @@ export function outcomeOfFailure(cause: unknown): JobOutcome {
     return { status: 'cancelled', code: 'CANCELLED', message: 'The job was cancelled.' };
   }
   if (cause instanceof TerminatedFailure) {
-    return { status: 'failed', code: 'TERMINATED', message: 'The job was terminated by hand.' };
+    const message = 'The job was terminated, by hand or because the workflow that had started it ended.';
+    return { status: 'failed', code: 'TERMINATED', message };
   }
   if (cause instanceof TimeoutFailure) {
     return { status: 'failed', code: 'TIMED_OUT', message: "The job's workflow timed out." };

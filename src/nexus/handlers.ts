@@ -19,7 +19,7 @@ import {
 import { z } from 'zod';
 import { BatchRunningError } from '../client/batch-handle';
 import { FileConversionClient } from '../client/file-conversion-client';
-import { checkRequest, InvalidRequestError, type ConversionRequest } from '../client/job-request';
+import { checkRequest, idText, InvalidRequestError, type ConversionRequest } from '../client/job-request';
 import { SearchAttributesMissingError } from '../client/operations/list-jobs';
 import { signalListedJobs } from '../client/operations/signal-app';
 import { findWorkflow, readStartInput } from '../history/find-workflow';
@@ -212,8 +212,8 @@ const app = z.string();
 const key = z
   .string()
   .max(200)
-  .regex(/^[^\s\p{Cc}]([^\p{Cc}]*[^\s\p{Cc}])?$/u, 'must be text such as archive-42');
-const workflowId = z.string().min(1);
+  .regex(/^[^\s\p{Cc}\p{Cs}]([^\p{Cc}\p{Cs}]*[^\s\p{Cc}\p{Cs}])?$/u, 'must be text such as archive-42');
+const workflowId = idText;
 
 const convertSchema = z.looseObject({ app, key });
 const batchSchema = z.looseObject({ app });
@@ -249,8 +249,9 @@ class CallerRequests {
 
   convertBatch(input: ConvertBatchInput): ConvertBatchInput {
     this.check(batchSchema, input, "This batch can't be started.");
-    const { manifest, out, runs, sources = [] } = input;
-    requireUris({ manifest, out, runs, ...Object.fromEntries(sources.map((source, n) => [`sources.${n}`, source])) });
+    const { manifest, out, runs, sources } = input;
+    const named = Array.isArray(sources) ? sources.map((source: unknown, n) => [`sources.${n}`, source] as const) : [];
+    requireUris({ manifest, out, runs, ...Object.fromEntries(named) });
     requireUrisOfEach('items', input.items, ['source', 'destination']);
     return input;
   }

@@ -1,7 +1,7 @@
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { ApplicationFailure, WorkflowIdReusePolicy, executeChild } from '@temporalio/workflow';
 import { defined } from '../job/defined';
-import { jobIdOf } from '../job/job-id';
+import { jobIdOf, numberedDestination } from '../job/job-id';
 import { conversionJobType } from '../job/names';
 import { type ConversionJobInput, type ConversionJobResult, jobSummary, type Recall } from '../job/types';
 import { startingAttributes } from '../job/search-attributes';
@@ -22,49 +22,60 @@ interface ChildListing {
  * paid for twice (docs/repetition.md).
  *
  * @param options.workflowId default: as above. Without a destination, a new id, which has no earlier job.
- * @throws ChildWorkflowFailure; ApplicationFailure `DESTINATION_TAKEN` while a job writes something else there, `INVALID_JOB` if the input
- *   is invalid
+ * @throws ChildWorkflowFailure; ApplicationFailure `DESTINATION_TAKEN` while a job writes something else there, unless `onExisting` is
+ *   `rename`; `INVALID_JOB` if the input is invalid
  */
 export async function executeConversion(
   input: ConversionJobInput,
   { workflowId, isListed }: ChildListing & { workflowId?: string } = {},
 ): Promise<ConversionJobResult> {
-  const { onUnknownOutcome } = resolvePolicies(input);
-  const id = workflowId ?? (await idOf(input));
+  const { onUnknownOutcome, onExisting } = resolvePolicies(input);
+  const { destination } = input;
+  let number = 1;
+  let asked = input;
+  let id = workflowId ?? (await idOf(input, number));
   let recall: Recall | undefined;
   for (;;) {
     try {
       return await executeChild<typeof conversionJob>(conversionJobType, {
-        ...conversionChildOptions(recall ? { ...input, recall } : input, defined({ isListed })),
+        ...conversionChildOptions(recall ? { ...asked, recall } : asked, defined({ isListed })),
         ...defined({ workflowId: id }),
         workflowIdReusePolicy: recall ? WorkflowIdReusePolicy.ALLOW_DUPLICATE : WorkflowIdReusePolicy.REJECT_DUPLICATE,
       });
     } catch (error) {
       if (id === undefined || !(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
     }
-    const runId = await endOfLast(id, input);
+    const { runId, taken } = await endOfLast(id, asked);
     recall = runId === undefined ? undefined : { runId, onUnknownOutcome, isSingle: true };
+    if (!taken) continue;
+    if (onExisting !== 'rename' || workflowId !== undefined || destination === undefined) throw taken;
+    number += 1;
+    id = await idOf(input, number);
+    asked = { ...input, destination: numberedDestination(destination, number) };
   }
 }
 
-async function idOf({ source, destination }: ConversionJobInput): Promise<string | undefined> {
+async function idOf({ source, destination }: ConversionJobInput, number: number): Promise<string | undefined> {
   if (destination === undefined) return undefined;
   const { hidesNames } = await fileSteps['conversion.workerSettings']({});
-  return jobIdOf({ source, destination }, { isHidden: hidesNames });
+  return jobIdOf({ source, destination }, { isHidden: hidesNames, number });
 }
 
-/** The last run under this id, once it has ended; undefined when Temporal no longer knows it. */
-async function endOfLast(workflowId: string, expected: ConversionJobInput): Promise<string | undefined> {
+/** The last run under this id, once it has ended, if Temporal still knows it; or that a job makes something else there. */
+async function endOfLast(
+  workflowId: string,
+  expected: ConversionJobInput,
+): Promise<{ runId?: string | undefined; taken?: ApplicationFailure }> {
   const [found] = (await waitSteps['conversion.awaitJobs']({ jobs: [{ workflowId, expected }] })).seen;
   // An outcome here means that the job is unreadable, or that another workflow is running under its id.
   if (found?.outcome) throw ApplicationFailure.nonRetryable(found.outcome.message, found.outcome.code);
-  if (found?.runId === undefined || !found.existing?.isOpen) return found?.runId;
+  if (found?.runId === undefined || !found.existing?.isOpen) return { runId: found?.runId };
   if (!found.existing.isSame) {
     const { code, message } = takenBy(workflowId, found.existing.source);
-    throw ApplicationFailure.nonRetryable(message, code);
+    return { taken: ApplicationFailure.nonRetryable(message, code) };
   }
   const [ended] = (await waitSteps['conversion.awaitJobs']({ jobs: [{ workflowId, runId: found.runId }] })).seen;
-  return ended?.runId;
+  return { runId: ended?.runId };
 }
 
 /**

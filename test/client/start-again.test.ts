@@ -88,6 +88,16 @@ it('rejects a job with other parameters while one is running, or gives it anothe
   expect([(await job.result()).output?.name, rig.stub.conversions.size]).toEqual(['report.pdf', 2]);
 });
 
+it('gives another name to the later of two jobs that start at once after one that has ended', async () => {
+  await (await start()).result();
+  await rm(destination);
+  const renamed = { ...keeping, onExisting: 'rename' as const };
+  const jobs = await Promise.all(['html', 'txt'].map((output) => start({ ...renamed, output })));
+  const results = await Promise.all(jobs.map((job) => job.result()));
+  expect(results.map(({ output }) => output?.name).sort()).toEqual(['report (1).pdf', 'report.pdf']);
+  expect(results.map(({ possiblyChargedTwice }) => possiblyChargedTwice)).toEqual([false, false]);
+});
+
 it('rejects a start if the running job has uploaded content that the file no longer has', async () => {
   const job = await leaveAccepted();
   await writeFile(source, '# another\n');

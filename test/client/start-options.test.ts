@@ -84,6 +84,7 @@ it('jobs of a batch have its priority key if it was started with one', async () 
 
 it.each<[object, RegExp]>([
   [{ workflowId: '' }, /workflowId/],
+  [{ workflowId: 'half \ud83d' }, /workflowId: must be well-formed/],
   [{ workflowID: 'invoice' }, /"workflowID"/],
   [{ resubmit: 'yes' }, /resubmit/],
   [{ again: 'no' }, /again/],
@@ -94,6 +95,7 @@ it.each<[object, RegExp]>([
   [{ tags: Array.from({ length: 21 }, String) }, /tags/],
   [{ priority: { priorityKey: 6 } }, /priority\.priorityKey/],
   [{ priority: { fairnessKey: 'ä'.repeat(33) } }, /priority\.fairnessKey: must be at most 64 bytes/],
+  [{ priority: { fairnessKey: 'half \ud83d' } }, /priority\.fairnessKey: must be at most 64 bytes/],
 ])('a start with %j is rejected, and the message names the field', async (options, message) => {
   const started = start(options);
   await expect(started).rejects.toThrow(InvalidRequestError);

@@ -179,6 +179,7 @@ describe('convert', () => {
     ['key', { key: undefined }],
     ['key', { key: ' blank before' }],
     ['key', { key: 'x'.repeat(201) }],
+    ['key', { key: 'half \ud83d' }],
     ['app', { app: undefined }],
     ['output', { output: 'no format' }],
     ['source', { source: 'letters/1.md' }],
@@ -249,10 +250,12 @@ describe('convertBatch', () => {
     expect(await refusalOf('convertBatch', { ...batch, name: job.workflowId })).toMatchObject({ type: 'CONFLICT' });
     const refusal = await refusalOf('convertBatch', { ...batch, out: 'batches/1' });
     expect(refusal).toMatchObject({ type: 'BAD_REQUEST', message: expect.stringContaining('out: ') as string });
-    expect(await refusalOf('convertBatch', { ...batch, window: 900 })).toMatchObject({
-      type: 'BAD_REQUEST',
-      message: expect.stringContaining('window: ') as string,
-    });
+    for (const [field, wrong] of Object.entries({ window: 900, sources: batch.sources[0], items: {} })) {
+      expect(await refusalOf('convertBatch', { ...batch, [field]: wrong })).toMatchObject({
+        type: 'BAD_REQUEST',
+        message: expect.stringContaining(`${field}: `) as string,
+      });
+    }
   });
 });
 
@@ -295,7 +298,7 @@ describe('state and appReady', () => {
     await others.cancel();
   });
 
-  it.each([{}, { key: 'a', workflowId: 'b' }, { key: 'a', speed: 'high' }])(
+  it.each([{}, { key: 'a', workflowId: 'b' }, { key: 'a', speed: 'high' }, { workflowId: 'half \ud83d' }])(
     'reject a request for the state of %j',
     async (target) =>
       expect(await refusalOf('state', { app: 'invoices', ...target })).toMatchObject({ type: 'BAD_REQUEST' }),

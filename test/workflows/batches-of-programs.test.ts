@@ -71,6 +71,21 @@ describe('a batch of sources', () => {
     expect(rig.stub.conversions.size).toBe(4);
   });
 
+  it.each(['before', 'after'])('stops to wait for results whose signal is aborted %s the wait began', async (when) => {
+    await put('a.md');
+    const held = rig.stub.hold();
+    const batch = await rig.client.startBatch(request());
+    const abort = new AbortController();
+    const reason = new Error('enough');
+    if (when === 'before') abort.abort(reason);
+    const next = batch.results({ signal: abort.signal }).next();
+    if (when === 'after') await until('it is converting', () => rig.stub.conversions.size > 0);
+    abort.abort(reason);
+    await expect(next).rejects.toBe(reason);
+    held.letGo();
+    expect(await batch.result()).toMatchObject({ succeeded: 1 });
+  });
+
   it("fails with the problems of its plan, and can't be started twice at the same time", async () => {
     const refused = await rig.client.startBatch({ ...request(), sources: [path.join(folder, 'nowhere')] });
     const error: unknown = await refused.result().catch((reason: unknown) => reason);

@@ -191,6 +191,19 @@ describe('a job of executeConversion', () => {
     expect(rig.stub.count('convert/file') - before).toBe(1);
   });
 
+  it('gives the result a number while another job writes to its name, if it may be renamed', async () => {
+    const input = { ...(await jobTo('numbered')), onExisting: 'rename' as const };
+    const before = rig.stub.conversions.size;
+    const held = rig.stub.hold();
+    const first = convertOnce(input);
+    await until('it is submitted', () => rig.stub.conversions.size > before);
+    const second = convertOnce({ ...input, output: 'html' });
+    await until('the other is submitted', () => rig.stub.conversions.size > before + 1);
+    held.letGo();
+    await expect(first).resolves.toMatchObject({ output: { name: 'numbered.pdf' } });
+    await expect(second).resolves.toMatchObject({ output: { name: 'numbered (1).pdf' } });
+  });
+
   it('fails at once while another workflow with its id is running, and starts once that has ended', async () => {
     const input = await jobTo('foreign');
     const jobId = `once-${randomUUID()}`;

@@ -266,7 +266,9 @@ describe('fileconv job retry', () => {
     answer();
     expect(refused.code).toBe(1);
     expect(refused.stderr).toContain('--resubmit');
-    expect(shown(await run('show', handle.workflowId), 'Error')).toBe('TERMINATED: The job was terminated by hand.');
+    expect(shown(await run('show', handle.workflowId), 'Error')).toBe(
+      'TERMINATED: The job was terminated, by hand or because the workflow that had started it ended.',
+    );
   });
 
   it('refuses a running job and a completed one', async () => {

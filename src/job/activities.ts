@@ -174,7 +174,7 @@ export interface DownloadFileInput extends Parking, Checking {
   neededBytes?: number;
   /** The task belongs to an earlier run, which may have delivered the result. */
   isEarlier?: true;
-  /** This run may have delivered the result: a file with the same bytes counts as this job's. */
+  /** This run, or the one before a reset, may have delivered the result: a file with the same bytes counts as this job's. */
   mayBeDelivered?: true;
   host?: string;
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
+import type { ServerResponse } from 'node:http';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Worker } from '@temporalio/worker';
@@ -7,8 +8,9 @@ import { FileConversionPlugin } from '../../src/plugin';
 import { activityNames } from '../../src/job/names';
 import { jobIdOf } from '../../src/job/job-id';
 import { runsOf } from '../support/batches';
-import { rigOfEachTest } from '../support/conversion-worker';
+import { quickPolicies, rigOfEachTest } from '../support/conversion-worker';
 import { resetWorkflow } from '../support/reset';
+import { answerError } from '../support/stub-service';
 import { until } from '../support/until';
 
 /** Batches that are reset by hand, or whose jobs are reset, on a real Temporal server. */
@@ -45,6 +47,8 @@ async function replays(workflowId: string): Promise<void> {
   const history = await rig.temporal.workflow.getHandle(workflowId).fetchHistory();
   await Worker.runReplayHistory({ plugins: [new FileConversionPlugin({ apps: {} })] }, history, workflowId);
 }
+
+const refused = (response: ServerResponse) => answerError(response, 403, 'INSUFFICIENT_VCREDITS');
 
 const submitted = () => rig.stub.count('convert/file');
 
@@ -132,4 +136,20 @@ it('a job that is reset after its batch has continued as new still belongs to it
   expect(result).toMatchObject({ status: 'completed', succeeded: 3 });
   expect(itemResults?.[1]).toMatchObject({ status: 'succeeded', runId });
   expect(submitted()).toBe(3);
+});
+
+it('a batch is not held up by the word of a parked job that was cancelled before its batch was reset', async () => {
+  const source = await rig.source('1.md');
+  const outputs = ['1.pdf', '2.pdf'].map((name) => path.join(rig.folder, 'out', name));
+  await mkdir(path.join(rig.folder, 'out'));
+  // The second waits for the upload of the first, and parks.
+  rig.stub.first('convert/file', (response, seen) => rig.stub.answerAsAlways(seen, response), refused, refused);
+  const items = outputs.map((destination) => ({ source, output: 'pdf', destination }));
+  const { name } = await rig.client.startBatch({ name: randomUUID(), items, policies: quickPolicies });
+  await until('the second is parked', async () => (await rig.client.getBatch(name).state()).needsAttention?.jobs === 1);
+  await rig.temporal.workflow.getHandle(idOf(2)).cancel();
+  expect(await rig.client.getBatch(name).result()).toMatchObject({ succeeded: 1, cancelled: 1 });
+  await resetWorkflow(rig.temporal, name, 'lastChild');
+  expect(await rig.client.getBatch(name).result()).toMatchObject({ status: 'completed', succeeded: 2 });
+  await replays(name);
 });

@@ -335,6 +335,16 @@ describe('a job that is reset by hand', () => {
     expect(rig.stub.count('convert/file')).toBe(2);
   });
 
+  it.each([0, 0.2, 0.4, 0.6, 0.8])(
+    'recognizes the result that it has delivered if reset to %d of its tasks',
+    async (point) => {
+      const job = await rig.client.start(await request());
+      await job.result();
+      expect(['succeeded', 'skipped']).toContain((await reset(job.workflowId, point)).status);
+      expect(rig.stub.count('convert/file')).toBe(1);
+    },
+  );
+
   it('is not marked if reset to after its submit', async () => {
     const job = await rig.client.start({ ...(await request()), onExisting: 'overwrite' });
     await job.result();

@@ -70,8 +70,9 @@ export class ItemsInProgress {
     return this.entries.size;
   }
 
-  itemOf(workflowId: string): number | undefined {
-    return [...this.entries.values()].find((entry) => entry.workflowId === workflowId)?.item;
+  /** A row that waits for an upload has no job yet: the word is one of before a reset or of an earlier run, and may be the job's last. */
+  itemOf(id: string): number | undefined {
+    return [...this.entries.values()].find((one) => one.workflowId === id && one.step.kind !== 'awaitsUpload')?.item;
   }
 
   carry(): CarriedItem[] {

@@ -202,6 +202,7 @@ class ConversionJob extends JobParts {
       replaces: this.replaces,
       ...this.checking,
       ...(report.taskId === this.progress.earlierTaskId && { isEarlier: true as const }),
+      ...(this.progress.isReset && { mayBeDelivered: true as const }),
       ...(this.host !== undefined && { host: this.host }),
     };
     const summary = `to ${lastSegment(destination)}${destination.endsWith('/') ? '/' : ''}`;

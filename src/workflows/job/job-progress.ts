@@ -198,9 +198,14 @@ export class JobProgress {
     return { possiblyChargedTwice, ...(extra > 0 && { possiblyChargedExtra: extra }) };
   }
 
+  /** The run before a reset may have done more than this one knows. */
+  get isReset(): boolean {
+    return workflowInfo().runId !== this.knownRunId;
+  }
+
   /** Call before a job ends without a result: after a reset, the previous run may have submitted and been charged. */
   ownUp(): void {
-    if (workflowInfo().runId !== this.knownRunId) this.charge.mayHaveSubmitted();
+    if (this.isReset) this.charge.mayHaveSubmitted();
   }
 
   /**

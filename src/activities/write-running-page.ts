@@ -9,6 +9,7 @@ import { batchStep } from './activity-attempt';
 
 const answerWithinMs = 6_000;
 
+/** Writes the page of a running batch, with the reason if it waits. */
 export function createWriteRunningPage(files: FileStore) {
   return batchStep(async (input: WriteRunningPageInput, writing, client): Promise<WriteRunningPageResult> => {
     const waits = await whyItWaits(client, input.batch);

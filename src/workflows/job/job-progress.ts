@@ -166,13 +166,7 @@ export class JobProgress {
         `The service accepted it as conversion task ${this.charge.taskId}. To fetch the result without converting again: fileconv job retry ${shellWord(workflowInfo().workflowId)}`,
       possiblyChargedTwice && 'An earlier submit may have been charged too.',
     ];
-    return ApplicationFailure.create({
-      message: wellFormed(sentences([`${this.summary}: ${message}`, advice, ...notes])),
-      type: code,
-      nonRetryable: true,
-      details: [details],
-      ...(error !== undefined && { cause: error }),
-    });
+    return endOfJob(sentences([`${this.summary}: ${message}`, advice, ...notes]), details, error);
   }
 
   /** For a failure of an earlier run that stands: nothing was sent. */
@@ -190,7 +184,7 @@ export class JobProgress {
       kept: true,
     };
     const text = message.startsWith(this.summary) ? message : `${this.summary}: ${message}`;
-    return ApplicationFailure.create({ message: wellFormed(text), type: code, nonRetryable: true, details: [details] });
+    return endOfJob(text, details);
   }
 
   charged(): { possiblyChargedTwice: boolean; possiblyChargedExtra?: number } {
@@ -261,6 +255,17 @@ function isOver(phase: JobPhase): phase is 'completed' | 'failed' | 'cancelled' 
 
 function listedStatus(phase: JobPhase): ListedStatus {
   return phase === 'parked' || isOver(phase) ? phase : 'running';
+}
+
+/** Half a character in a message or a type would end the worker. */
+function endOfJob(message: string, details: ConversionFailureDetails, cause?: Error): ApplicationFailure {
+  return ApplicationFailure.create({
+    message: wellFormed(message),
+    type: wellFormed(details.code),
+    nonRetryable: true,
+    details: [details],
+    ...(cause && { cause }),
+  });
 }
 
 /* Job metrics of a worker, silent on replay. The app is not a label: a job's input can name any app. */

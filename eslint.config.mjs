@@ -30,7 +30,13 @@ const arrows = {
   testing: ['storage'],
   nexus: ['client', 'history', 'batch/model', 'job'],
 };
-const folders = [...Object.keys(arrows).filter((name) => !name.includes('/')), 'plugin', 'worker', 'index'];
+const folders = [
+  ...Object.keys(arrows).filter((name) => !name.includes('/')),
+  'plugin',
+  'plugin-options',
+  'worker',
+  'index',
+];
 
 /** The neighbours that a folder must not import; of one of which it may import a part, all but that. */
 function refusedBy(folder, allowed) {

@@ -1,7 +1,7 @@
 /** The main entry point: the client that starts jobs and the plugin that runs them. */
 export * from './client/index';
 export { FileConversionPlugin } from './plugin';
-export type { AppProfile, CallbackSettings, FileConversionPluginOptions } from './plugin';
+export type { AppProfile, CallbackSettings, FileConversionPluginOptions } from './plugin-options';
 export type { ApiTimeouts } from './http/conversion-api';
 export type { CheckCommand } from './checks/check-command';
 export type { NotifySettings } from './notices/send-notice';

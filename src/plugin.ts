@@ -10,86 +10,23 @@ import { createActivities } from './activities';
 import { AppNotices } from './activities/app-notices';
 import { AppSlots, logAttributes, WaitSlots, waitSlotsOf } from './activities/app-slots';
 import { UnknownAppError } from './activities/failure';
-import type { CheckCommand } from './checks/check-command';
 import { ResultChecks } from './checks/result-checks';
 import { ConversionTimes } from './activities/pauses';
 import { RefusalWatch } from './activities/refusal-watch';
 import { WorkerMetrics } from './activities/worker-metrics';
-import { parseCallbackKeys, checkBaseUrl, createCallbackUrl } from './callbacks/callback-url';
-import type { CallbackReceiver } from './callbacks/receiver';
+import { parseCallbackKeys, createCallbackUrl } from './callbacks/callback-url';
 import { openConversionApi } from './http/client';
-import type { ApiTimeouts, ConversionApi, RateMemory } from './http/conversion-api';
+import type { ConversionApi, RateMemory } from './http/conversion-api';
 import { createRateMemory } from './http/rate-limit/rate-memory';
 import { fixedToken, readTokenFile, RereadToken, type TokenSource } from './http/token-source';
 import type * as NexusHandlers from './nexus/handlers';
-import type { NotifySettings } from './notices/send-notice';
 import type { CallbackSubmission } from './job/types';
 import { activityNames } from './job/names';
 import { createHttpsFiles } from './storage/https/index';
 import { createLocalFiles } from './storage/local-files';
-import { Stores, type StoresByScheme } from './storage/stores';
+import { checkPluginOptions, type AppProfile, type FileConversionPluginOptions } from './plugin-options';
+import { Stores } from './storage/stores';
 import { bundleOfHost, problemOfBundle, readingBundle, workflowCode } from './workflow-code';
-
-/** Address and credentials of an app profile's service. Jobs only name a profile, so none of this enters a workflow. */
-export interface AppProfile {
-  /** For example `https://api.vertopal.com`, without `/v1`. */
-  baseUrl: string;
-  appId: string;
-  /**
-   * The app token, or a function that provides it: called for the app's first job, and again after INVALID_CREDENTIAL. Default: the
-   * content of `tokenFile`.
-   */
-  token?: string | (() => string | Promise<string>);
-  /** File with the app token, reread when it changes. With a `token` function, a change calls the function again. */
-  tokenFile?: string;
-  /** Base URL of the receiver for this app's service, at a domain verified for the app. Default: `callbacks.publicBaseUrl`. */
-  callbackBaseUrl?: string;
-}
-
-/** Callbacks from services to the receiver `fileconv callbacks`. */
-export interface CallbackSettings {
-  /** Signs the URLs; the receiver needs the same key: at least 32 characters. If the text has several keys, the first signs. */
-  key: string | KeyObject;
-  /**
-   * Public URL of the receiver with any path prefix, such as `https://hooks.example.com/conversion`. Default: only apps
-   * with a `callbackBaseUrl` request callbacks.
-   */
-  publicBaseUrl?: string;
-  /** The receiver, if it runs in this process and no other receives the callbacks of its jobs: a quick conversion then needs no signal. */
-  receiver?: Pick<CallbackReceiver, 'comes'>;
-}
-
-export interface FileConversionPluginOptions {
-  apps: Readonly<Record<string, AppProfile>>;
-  timeouts?: Partial<ApiTimeouts>;
-  /** Default: no callbacks, jobs poll. */
-  callbacks?: CallbackSettings;
-  /** Stores of sources and results by URI scheme, in addition to `file:` and `https:`, or in their place. */
-  stores?: StoresByScheme;
-  /**
-   * Workers on all hosts see the same files under the same paths. Default: false; the steps of a job that writes to a `file:` URI stay
-   * on the host that uploaded. A custom store declares this by `isPerHost`.
-   */
-  sharedFiles?: boolean;
-  /** Program that checks the results of jobs with policy `check: 'command'`. Default: such jobs fail before they upload. */
-  checkCommand?: CheckCommand;
-  /** Folder that preserves RETRY-AFTER times across restarts. Default: none; they are lost on restart. */
-  stateDir?: string;
-  /** For workers, clients and replays without a converter, for example `createEncryptedDataConverter(keys)`. Default: Temporal's. */
-  dataConverter?: DataConverter;
-  /**
-   * Whether a worker without workflows runs the conversion workflows; `false` if other workers of its task queue do. Default: true for
-   * a worker without activities.
-   */
-  workflows?: boolean;
-  /**
-   * Serves the Nexus service `conversion` to callers from other namespaces and in other languages, who may use these app profiles.
-   * Needs the packages `@temporalio/nexus` and `nexus-rpc`. Default: not served.
-   */
-  nexus?: { apps: readonly string[] };
-  /** Listener for notices, for example when a batch ends or needs a person. The secret never enters a workflow. Default: no notices. */
-  notify?: NotifySettings;
-}
 
 /**
  * Adds file conversion to a worker.
@@ -114,22 +51,17 @@ export class FileConversionPlugin extends SimplePlugin {
   private readonly settings: FileConversionPluginOptions;
   private readonly tokens: ReadonlyMap<string, TokenSource>;
   private readonly callbackKey: KeyObject | undefined;
-  private readonly callbackBaseUrls: ReadonlyMap<string, string>;
   private readonly nexusApps: readonly string[];
   private nexusService: NexusService | undefined;
 
   constructor(options: FileConversionPluginOptions) {
     super({ name: 'temporal-file-conversion.FileConversionPlugin' });
+    checkPluginOptions(options);
     this.settings = options;
-    checkNames(options);
-    for (const [app, profile] of Object.entries(options.apps)) checkProfile(app, profile);
     this.tokens = new Map(Object.entries(options.apps).map(([app, profile]) => [app, tokenOf(app, profile)]));
-    const { callbacks } = options;
-    const receiver = callbacks?.receiver;
-    // An unset environment variable is reported at once too: otherwise the jobs would silently poll.
-    this.callbackKey = callbacks && keyOf(callbacks);
-    this.callbackBaseUrls = callbackBaseUrls(options);
-    this.nexusApps = nexusApps(options);
+    const { key, receiver } = options.callbacks ?? {};
+    this.callbackKey = typeof key === 'string' ? parseCallbackKeys(key).current : key;
+    this.nexusApps = options.nexus?.apps ?? [];
     this.checks = new ResultChecks(options.checkCommand);
     this.metrics = new WorkerMetrics(Object.keys(options.apps));
     this.slots = new AppSlots(Object.keys(options.apps).length);
@@ -280,7 +212,8 @@ export class FileConversionPlugin extends SimplePlugin {
   }
 
   private callbackUrl(app: string, submission: CallbackSubmission): string | undefined {
-    const baseUrl = this.callbackBaseUrls.get(app);
+    const { apps, callbacks } = this.settings;
+    const baseUrl = apps[app]?.callbackBaseUrl ?? callbacks?.publicBaseUrl;
     if (baseUrl === undefined || this.callbackKey === undefined) return undefined;
     return createCallbackUrl(baseUrl, submission, this.callbackKey);
   }
@@ -298,31 +231,6 @@ function runsNone(problem: string): string {
   return `This worker does not run conversions as it should: ${problem}`;
 }
 
-const optionNames: Readonly<Record<keyof FileConversionPluginOptions, true>> = {
-  ...{ apps: true, timeouts: true, callbacks: true, stores: true, sharedFiles: true, checkCommand: true },
-  ...{ stateDir: true, dataConverter: true, workflows: true, nexus: true, notify: true },
-};
-
-/** Without a compiler, a misspelled name would go unnoticed. @throws TypeError */
-function checkNames(options: object): void {
-  const unknown = Object.keys(options).find((name) => !(name in optionNames));
-  if (unknown !== undefined) {
-    const known = Object.keys(optionNames).join(', ');
-    throw new TypeError(`FileConversionPlugin has no option ${JSON.stringify(unknown)}; it has ${known}.`);
-  }
-  if (!('apps' in options) || Object(options.apps) !== options.apps)
-    throw new TypeError('FileConversionPlugin needs apps: { NAME: { baseUrl, appId, token } }.');
-}
-
-function checkProfile(app: string, { baseUrl, appId, token }: AppProfile): void {
-  checkBaseUrl(baseUrl, `apps.${app}.baseUrl`);
-  for (const [name, value] of Object.entries({ appId, token })) {
-    if (typeof value === 'function' || (value === undefined && name === 'token')) continue;
-    if (typeof value === 'string' && /^[\x21-\x7e]+$/.test(value.trim())) continue;
-    throw new TypeError(`apps.${app}.${name} must be one word of ASCII; it is ${value ? 'something else' : 'empty'}.`);
-  }
-}
-
 /** The activities of one plugin would replace those of the other, and its apps would be unknown. @throws TypeError */
 function refuseOther(there: object | undefined, own: object): void {
   const of = (activities: object | undefined) =>
@@ -331,16 +239,10 @@ function refuseOther(there: object | undefined, own: object): void {
   throw new TypeError('This worker has another FileConversionPlugin already. Give one of them the apps of both.');
 }
 
-/** @throws TypeError */
 function tokenOf(app: string, { token, tokenFile: file }: AppProfile): TokenSource {
-  if (typeof token === 'string') {
-    if (file !== undefined) throw new TypeError(`apps.${app} has both token and tokenFile; keep one.`);
-    return fixedToken(token);
-  }
-  const read = token ?? (file === undefined ? undefined : () => readTokenFile(file));
-  if (!read) throw new TypeError(`apps.${app} needs token or tokenFile.`);
+  if (typeof token === 'string') return fixedToken(token);
   return new RereadToken({
-    read,
+    read: token ?? (() => readTokenFile(file ?? '')),
     file,
     onChange: () => void log.info('Another token is used from now on', { app }),
     onUnreadable: (reason) =>
@@ -364,31 +266,4 @@ function activitySlots(supplier: Worker['options']['tuner']['activityTaskSlotSup
 
 function withOnce<T>(list: readonly T[] | undefined, item: T): T[] {
   return [...(list ?? []).filter((each) => each !== item), item];
-}
-
-/** @throws CallbackKeyError */
-function keyOf({ key }: CallbackSettings): KeyObject {
-  return typeof key === 'object' ? key : parseCallbackKeys(key).current;
-}
-
-/** Checked at startup, so that a mistake fails the worker and not each of its jobs. */
-function callbackBaseUrls({ apps, callbacks }: FileConversionPluginOptions): Map<string, string> {
-  const baseUrls = new Map<string, string>();
-  for (const [app, { callbackBaseUrl }] of Object.entries(apps)) {
-    if (callbackBaseUrl !== undefined && !callbacks) {
-      throw new TypeError(`apps.${app}.callbackBaseUrl needs callbacks.key, which signs the callback URLs.`);
-    }
-    const baseUrl = callbackBaseUrl ?? callbacks?.publicBaseUrl;
-    if (baseUrl === undefined) continue;
-    const isOwn = callbackBaseUrl !== undefined;
-    baseUrls.set(app, checkBaseUrl(baseUrl, isOwn ? `apps.${app}.callbackBaseUrl` : 'callbacks.publicBaseUrl'));
-  }
-  return baseUrls;
-}
-
-/** Checked at startup too. */
-function nexusApps({ apps, nexus }: FileConversionPluginOptions): readonly string[] {
-  const unknown = nexus?.apps.filter((app) => !Object.hasOwn(apps, app)) ?? [];
-  if (unknown.length === 0) return nexus?.apps ?? [];
-  throw new TypeError(`nexus.apps names ${unknown.join(', ')}, but apps has only: ${Object.keys(apps).join(', ')}.`);
 }

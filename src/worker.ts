@@ -4,7 +4,7 @@ import type { FileConversionPlugin } from './plugin';
 import { defaultTaskQueue } from './job/names';
 
 export { FileConversionPlugin } from './plugin';
-export type { AppProfile, CallbackSettings, FileConversionPluginOptions } from './plugin';
+export type { AppProfile, CallbackSettings, FileConversionPluginOptions } from './plugin-options';
 export type { NotifySettings } from './notices/send-notice';
 export { jobFailedMessage } from './messages/log';
 export { workerMetrics } from './job/metrics';

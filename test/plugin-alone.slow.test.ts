@@ -8,7 +8,8 @@ import { createEncryptedDataConverter } from '../src/client';
 import { inspectJob } from '../src/client/operations/inspect-job';
 import { readRun } from '../src/history/job-history';
 import { parseEncryptionKeys } from '../src/encryption/encryption-codec';
-import { FileConversionPlugin, type FileConversionPluginOptions } from '../src/plugin';
+import { FileConversionPlugin } from '../src/plugin';
+import type { FileConversionPluginOptions } from '../src/plugin-options';
 import { conversionWorkflowsVersion } from '../src/workflows/version';
 import {
   inThisThread,

@@ -3,9 +3,9 @@ import { Context } from '@temporalio/activity';
 import type { WorkerOptions, WorkerPlugin } from '@temporalio/worker';
 import { NativeConnection, Worker, bundleWorkflowCode } from '@temporalio/worker';
 import { service, serviceHandler } from 'nexus-rpc';
-import { CallbackKeyError } from '../src/callbacks/callback-url';
 import { FileConversionClient } from '../src/client/file-conversion-client';
-import { FileConversionPlugin, type FileConversionPluginOptions } from '../src/plugin';
+import { FileConversionPlugin } from '../src/plugin';
+import type { FileConversionPluginOptions } from '../src/plugin-options';
 import { createConversionWorker } from '../src/worker';
 import { inThisThread, quickPolicies, startRig, type ConversionRig } from './support/conversion-worker';
 import type { HostActivities } from './support/host-workflows';
@@ -107,29 +107,52 @@ it("serves Nexus if it is told to, once and beside a host's own services, and ot
   expect(names).toEqual(['greetings', 'conversion']);
 });
 
+const profile = { baseUrl: 'https://api.example', appId: stubAppId, token: stubToken };
+const key = randomUUID();
+const baseUrlProblem = 'must be an http or https URL without a password, "?" and "#"';
+
 it.each([
-  ['baseUrl', '', 'apps.stub.baseUrl must be an http or https URL'],
-  ['baseUrl', 'api.example', 'apps.stub.baseUrl must be an http or https URL'],
-  ['appId', ' ', 'apps.stub.appId must be one word of ASCII'],
-  ['appId', undefined, 'apps.stub.appId must be one word of ASCII; it is empty.'],
-  ['token', '', 'apps.stub.token must be one word of ASCII; it is empty.'],
-  ['token', 'two words', 'apps.stub.token must be one word of ASCII; it is something else.'],
-])('rejects a profile whose %s is %j at once, instead of failing each job', (field, value, message) => {
-  const profile = { baseUrl: 'https://api.example', appId: stubAppId, token: stubToken, [field]: value };
-  expect(() => new FileConversionPlugin({ apps: { stub: profile } })).toThrow(message);
-});
-
-it('rejects unknown options and missing apps, for programs without a type check', () => {
-  const misspelt = { apps: {}, sharedfiles: true };
-  expect(() => new FileConversionPlugin(misspelt)).toThrow(
-    /^FileConversionPlugin has no option "sharedfiles"; it has apps,/,
-  );
-  expect(() => new FileConversionPlugin({} as never)).toThrow('FileConversionPlugin needs apps: {');
-});
-
-it('rejects callbacks whose key is an unset variable, since jobs would silently poll', () => {
-  const { KEY_THAT_NOBODY_SET: key = undefined as never } = process.env;
-  expect(() => createPlugin({ callbacks: { key, publicBaseUrl: 'https://hooks.example' } })).toThrow(CallbackKeyError);
+  [undefined, 'Invalid input: expected object, received undefined'],
+  [{}, 'apps: Invalid input: expected record'],
+  [{ apps: {}, sharedfiles: true }, 'Unrecognized key: "sharedfiles"'],
+  [{ apps: { stub: { ...profile, baseUrl: '' } } }, `apps.stub.baseUrl: ${baseUrlProblem}`],
+  [{ apps: { stub: { ...profile, baseURL: 'https://x.example' } } }, 'apps.stub: Unrecognized key: "baseURL"'],
+  [{ apps: { stub: { ...profile, appId: ' ' } } }, 'apps.stub.appId: must be one word of ASCII'],
+  [{ apps: { stub: { ...profile, appId: undefined } } }, 'apps.stub.appId: Invalid input: expected string'],
+  [{ apps: { stub: { ...profile, token: '' } } }, 'apps.stub.token: must be one word of ASCII'],
+  [{ apps: { stub: { ...profile, token: 'two words' } } }, 'apps.stub.token: must be one word of ASCII'],
+  [{ apps: { stub: { ...profile, token: 7 } } }, 'apps.stub.token: must be a text or a function'],
+  [{ apps: { stub: { ...profile, token: undefined } } }, 'apps.stub: needs token or tokenFile'],
+  [{ apps: { stub: { ...profile, tokenFile: '/etc/token' } } }, 'apps.stub: has both token and tokenFile'],
+  [
+    { apps: { stub: { ...profile, callbackBaseUrl: 'https://hooks.example' } } },
+    'apps.stub.callbackBaseUrl: needs callbacks.key',
+  ],
+  [{ callbacks: { key: undefined, publicBaseUrl: 'https://hooks.example' } }, 'callbacks.key: must be a text'],
+  [{ callbacks: { key: 'too-short' } }, 'callbacks.key: a callback key has at least 32 characters'],
+  [{ callbacks: { key, publicBaseUrl: 'hooks.example' } }, `callbacks.publicBaseUrl: ${baseUrlProblem}`],
+  [{ callbacks: { key, callbackBaseURL: 'https://x.example' } }, 'callbacks: Unrecognized key: "callbackBaseURL"'],
+  [{ timeouts: { connect: 1 } }, 'timeouts: Unrecognized key: "connect"'],
+  [{ timeouts: { bodyMs: '5s' } }, 'timeouts.bodyMs: Invalid input: expected number'],
+  [{ stores: { gs: null } }, 'stores.gs: must be an object'],
+  [{ sharedFiles: 'no' }, 'sharedFiles: Invalid input: expected boolean'],
+  [{ checkCommand: { argv: [] } }, 'checkCommand.argv'],
+  [{ stateDir: '' }, 'stateDir: Too small'],
+  [{ nexus: {} }, 'nexus.apps: Invalid input: expected array'],
+  [{ nexus: { apps: ['stub', 'payroll'] } }, 'nexus.apps: names payroll, but apps has only: stub'],
+  [{ notify: { url: 'ftp://listener.example/' } }, 'notify.url: must be an http or https URL'],
+  [{ notify: { url: 'https://user:password@listener.example/' } }, 'notify.url: must be an http or https URL'],
+  [{ notify: { secret: 'whsec_c2hvcnQ=' } }, 'notify.secret: must be whsec_'],
+  [{ notify: { events: ['batch.begun'] } }, 'notify.events.0: Invalid option'],
+])('rejects %j before a worker starts, instead of failing each job', (options, problem) => {
+  const given: object | undefined =
+    options && Object.keys(options).length > 0 && !('apps' in options)
+      ? { apps: { stub: profile }, ...options }
+      : options;
+  const create = () => new FileConversionPlugin(given as never);
+  expect(create).toThrow(TypeError);
+  expect(create).toThrow(`These options of FileConversionPlugin can't be used. ${problem}`);
+  expect(create).not.toThrow(/password@|two words|too-short|whsec_c2h/);
 });
 
 it('rejects a second plugin on one worker, whose apps the first would not know, but accepts itself', () => {
@@ -138,11 +161,6 @@ it('rejects a second plugin on one worker, whose apps the first would not know, 
   expect(() => other.configureWorker(options)).toThrow('another FileConversionPlugin already');
   expect(() => one.configureWorker(options)).not.toThrow();
 });
-
-it('refuses to offer an app to Nexus callers that the worker does not have', () =>
-  expect(() => createPlugin({ nexus: { apps: ['stub', 'payroll'] } })).toThrow(
-    'nexus.apps names payroll, but apps has only: stub.',
-  ));
 
 it("leaves a host's heartbeat throttle, sticky queue, grace period and workflow time limit unchanged; a conversion worker has its own", async () => {
   const hosts = await Promise.all([createHost([]), createHost([createPlugin()])]);

@@ -13,6 +13,7 @@ import type { BatchItemResult } from './model/state';
 import { charges, type EarlierRuns } from '../job/charge';
 import { jobPhases } from '../job/types';
 import { onExistingChoices } from '../job/policies';
+import { problemsOf } from '../messages/schema-problems';
 
 /** File names in the folder of one run of a batch. */
 export const runFiles = {
@@ -184,6 +185,6 @@ export function parserOf<Output>(schema: z.ZodType<Output>): (line: Buffer) => O
     }
     const parsed = schema.safeParse(json);
     if (parsed.success) return parsed.data;
-    throw new Error(parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; '));
+    throw new Error(problemsOf(parsed.error));
   };
 }

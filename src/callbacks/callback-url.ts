@@ -13,7 +13,7 @@ const purpose = 'temporal-file-conversion callback 1\n';
  */
 export function createCallbackUrl(publicBaseUrl: string, submission: CallbackSubmission, key: KeyObject): string {
   const signed = `${Buffer.from(submission.workflowId).toString('base64url')}.${submission.nonce}`;
-  return `${publicBaseUrl}/${signed}.${sign(signed, key).toString('base64url')}`;
+  return `${new URL(publicBaseUrl).href.replace(/\/+$/, '')}/${signed}.${sign(signed, key).toString('base64url')}`;
 }
 
 /** The submit named by the last segment of a callback URL; undefined without a valid signature. */
@@ -27,17 +27,11 @@ export function readCallbackToken(token: string, keys: CallbackKeys): CallbackSu
   return isOurs ? { workflowId: Buffer.from(id, 'base64url').toString(), nonce } : undefined;
 }
 
-/**
- * Returns the URL without trailing slashes.
- * @throws TypeError that refers to it by `name`.
- */
-export function checkBaseUrl(baseUrl: string, name: string): string {
-  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
+/** For services and receivers: `http` or `https`, without a password, query or fragment. */
+export function isBaseUrl(text: string): boolean {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
   const isPlain = url?.username === '' && url.password === '' && url.search === '' && url.hash === '';
-  if (!url || !/^https?:$/.test(url.protocol) || !isPlain) {
-    throw new TypeError(`${name} must be an http or https URL without a password, "?" and "#".`);
-  }
-  return url.href.replace(/\/+$/, '');
+  return isPlain && /^https?:$/.test(url.protocol);
 }
 
 function sign(text: string, key: KeyObject): Buffer {

@@ -44,9 +44,7 @@ export class ResultChecks {
   constructor(
     private readonly command: CheckCommand | undefined,
     private readonly opening: Pick<Opening, 'ask' | 'close'> = new Opening(),
-  ) {
-    if (command && !command.argv[0]) throw new TypeError('checkCommand.argv must name a program.');
-  }
+  ) {}
 
   /**
    * Call before anything is charged for a result that could not be checked.

@@ -12,6 +12,7 @@ import {
 } from '../job/types';
 import { isFormatName, parametersKey, problemOfParameters } from '../job/parameters';
 import { problemOfDuration } from '../job/duration';
+import { problemsOf } from '../messages/schema-problems';
 import { conversionModes, onExistingChoices, policies } from '../job/policies';
 
 export const nonEmptyText = z.string().min(1);
@@ -105,8 +106,7 @@ export class InvalidRequestError extends Error {
 export function checkRequest(schema: z.ZodType, request: unknown, what: string): void {
   const { error } = schema.safeParse(request);
   if (!error) return;
-  const problems = error.issues.map((issue) => `${issue.path.join('.') || 'request'}: ${issue.message}`);
-  throw new InvalidRequestError(`${what} ${problems.join('; ')}`);
+  throw new InvalidRequestError(`${what} ${problemsOf(error)}`);
 }
 
 /** Splits a request into the fields of a schema and the rest. */

@@ -2,13 +2,7 @@ import type * as Signing from 'standardwebhooks';
 import type * as Undici from 'undici';
 import { createPublicAgent, PrivateAddressError, type Resolve } from '../network/public-agent';
 import { limitTime } from '../network/time-limit';
-import {
-  isNoticeSecret,
-  isNoticeUrl,
-  noticeSecretProblem,
-  noticeUrlProblem,
-  type Notice,
-} from '../batch/model/notices';
+import type { Notice } from '../batch/model/notices';
 import { noticeTypes, type NoticeType } from '../job/names';
 import { systemErrorCode } from '../messages/system-error';
 import { noticeText } from './notice-text';
@@ -33,14 +27,8 @@ export class NoticeNotSentError extends Error {
   override readonly name = 'NoticeNotSentError';
 }
 
-/** The events for which a worker with these settings sends notices; undefined: none. @throws TypeError for invalid settings */
-export function eventsOf({ url, secret, events = noticeTypes }: NotifySettings = {}):
-  readonly NoticeType[] | undefined {
-  if (url !== undefined && !isNoticeUrl(url)) throw new TypeError(`notify.url ${noticeUrlProblem}.`);
-  if (secret !== undefined && !isNoticeSecret(secret)) throw new TypeError(`notify.secret ${noticeSecretProblem}`);
-  const unknown = events.find((event) => !noticeTypes.includes(event));
-  if (unknown !== undefined)
-    throw new TypeError(`notify.events names ${unknown}; there are: ${noticeTypes.join(', ')}.`);
+/** The events for which a worker with these settings sends notices; undefined: none. */
+export function eventsOf({ url, events = noticeTypes }: NotifySettings = {}): readonly NoticeType[] | undefined {
   return url === undefined ? undefined : events;
 }
 

@@ -8,12 +8,8 @@ import { DefaultLogger, NativeConnection, Runtime, type Logger, type Worker } fr
 import { FileConversionClient } from '../../src/client/file-conversion-client';
 import type { ConversionRequest } from '../../src/client/job-request';
 import type { ApiTimeouts } from '../../src/http/conversion-api';
-import {
-  FileConversionPlugin,
-  type AppProfile,
-  type CallbackSettings,
-  type FileConversionPluginOptions,
-} from '../../src/plugin';
+import { FileConversionPlugin } from '../../src/plugin';
+import type { AppProfile, CallbackSettings, FileConversionPluginOptions } from '../../src/plugin-options';
 import type { StoresByScheme } from '../../src/storage/stores';
 import { defined } from '../../src/job/defined';
 import { createConversionWorker } from '../../src/worker';

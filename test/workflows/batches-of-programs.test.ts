@@ -227,7 +227,7 @@ describe('a batch of inline items', () => {
   });
 
   it.each<[object | undefined, string]>([
-    [undefined, "This batch can't be started. request: "],
+    [undefined, "This batch can't be started. Invalid input"],
     [{ name: 'a' }, 'sources: is missing; name sources, a manifest or items'],
     [{ name: 'a', sources: ['in'] }, 'to: is missing; name the format of the results, such as pdf'],
     [{ name: 'a', manifest: 'm.csv', sources: ['in'] }, 'sources: is not for a manifest, which names its files itself'],

@@ -186,7 +186,7 @@ describe('convert', () => {
     ['source.uri', { source: { uri: 'letters/1.md' } }],
     ['destination', { destination: 'out/' }],
     ['policies.submitTimeout', { policies: { submitTimeout: 'soon' } }],
-    ['request', { speed: 'high' }],
+    ['Unrecognized key', { speed: 'high' }],
   ])('rejects a request with a wrong %s at once, and says so (%j)', async (field, change) => {
     const refusal = await refusalOf('convert', { ...(await newJob()), ...change });
     expect(refusal.type).toBe('BAD_REQUEST');

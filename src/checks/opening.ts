@@ -3,7 +3,7 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 import { limitTime } from '../network/time-limit';
 import { CheckNotRunError } from './errors';
-import { Turns } from './turns';
+import { Slots } from './slots';
 
 /** Without a path: asks whether results of this format could be opened. */
 export interface OpeningQuestion {
@@ -29,7 +29,7 @@ const maxMs = 120_000;
 /** Opens results in a separate process, one at a time: the libraries may hang, crash or run out of memory. */
 export class Opening {
   #child: ChildProcess | undefined;
-  readonly #turns = new Turns(1);
+  readonly #turns = new Slots(1);
 
   /** @throws CheckNotRunError, which says nothing about the result; the reason of `signal` */
   ask(question: OpeningQuestion, signal: AbortSignal): Promise<OpeningAnswer> {

@@ -13,7 +13,7 @@ import { canStart, problemByCommand, type CheckCommand } from './check-command';
 import { CheckNotRunError, CheckUnavailableError } from './errors';
 import { Opening } from './opening';
 import { packageFor } from './opened';
-import { Turns } from './turns';
+import { Slots } from './slots';
 
 interface Asked {
   check?: ResultCheck | undefined;
@@ -39,7 +39,7 @@ export class ResultChecks {
   readonly #loaded = new Set<string>();
   #swept: Promise<void> | undefined;
   /** Check programs are large: at most one per processor runs at a time. */
-  readonly #programs = new Turns(os.availableParallelism());
+  readonly #programs = new Slots(os.availableParallelism());
 
   constructor(
     private readonly command: CheckCommand | undefined,

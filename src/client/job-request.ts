@@ -25,7 +25,7 @@ export function formatLike(example: string) {
   return z.string().refine(isFormatName, `must be a format name such as ${example}`);
 }
 
-export const duration = z.unknown().superRefine((value, context) => {
+export const durationSchema = z.unknown().superRefine((value, context) => {
   const message = problemOfDuration(value);
   if (message !== undefined) context.addIssue({ code: 'custom', message });
 });
@@ -33,7 +33,7 @@ export const duration = z.unknown().superRefine((value, context) => {
 function policyValue(policy: (typeof policies)[keyof typeof policies]): z.ZodType {
   switch (policy.kind) {
     case 'duration':
-      return duration;
+      return durationSchema;
     case 'count':
       return z.int().nonnegative().max(policy.max);
     case 'choice':

@@ -5,7 +5,7 @@ import { searchAttributes, storable } from '../job/search-attributes';
 import { isTag, maxTags } from '../job/tags';
 import type { Duration } from '../job/policies';
 import { wellFormed } from '../messages/wording';
-import { checkRequest, duration, idText, InvalidRequestError } from './job-request';
+import { checkRequest, durationSchema, idText, InvalidRequestError } from './job-request';
 
 /** Options for starting a batch. Its jobs inherit tags and fairness. */
 export interface BatchStartOptions extends WorkflowStart {
@@ -41,7 +41,7 @@ const schema = z.strictObject({
   resubmit: z.boolean().optional(),
   again: z.boolean().optional(),
   onRunning: z.enum(['fail', 'attach']).optional(),
-  startDelay: duration.optional(),
+  startDelay: durationSchema.optional(),
   // Validated by Temporal.
   versioningOverride: z.unknown().optional(),
   tags: z

@@ -4,7 +4,7 @@ import { taskResponseSchema, type Endpoint, type TaskResponse } from '../contrac
 import { lookUpErrorCode } from '../contract/error-codes';
 import { maxRetryAfterSeconds, parseHours } from '../contract/retry-after';
 import { ConversionApiError, unreadableAnswer } from './errors';
-import { parseJson } from './json';
+import { parseJson } from '../contract/json';
 import { textOf, type Quote } from './quote';
 import { readRetryAfter } from './rate-limit/headers';
 

@@ -9,7 +9,7 @@ import type { DownloadStream, DownloadTicket, RequestOptions, ResultOptions } fr
 import { ConversionApiError, unreadableAnswer } from './errors';
 import type { ExchangeAnswer } from './exchange';
 import { frameData } from './multipart';
-import { isObject, parseJson } from './json';
+import { isObject, parseJson } from '../contract/json';
 import { checkedBytes, checkedEnd, isPlainText, problemOfEnd, problemOfResult } from './result-check';
 
 const endpoint = endpoints.downloadUrlGet;

@@ -1,4 +1,4 @@
-import { isObject, parseJson } from './json';
+import { isObject, parseJson } from '../contract/json';
 
 /** The start of a zip whose first entry has such a name. */
 const zipOf = (names: string) => `PK\\x03\\x04[^]{26}(?:${names})`;

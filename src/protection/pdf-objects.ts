@@ -18,7 +18,7 @@ const words: Readonly<Record<string, PdfValue>> = { true: true, false: false, nu
 const maxDepth = 32;
 
 /** Reads the object at `at` of a text in Latin-1. @throws if there is none, or if it is cut off */
-export function readObject(source: string, at = 0): { value: PdfValue; end: number } {
+export function readPdfObject(source: string, at = 0): { value: PdfValue; end: number } {
   let end = at;
   function take(pattern: RegExp): RegExpExecArray {
     pattern.lastIndex = end;

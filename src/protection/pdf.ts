@@ -1,4 +1,4 @@
-import { isDictionary, isReference, readObject, type PdfDictionary, type PdfValue } from './pdf-objects';
+import { isDictionary, isReference, readPdfObject, type PdfDictionary, type PdfValue } from './pdf-objects';
 import { opensWithoutPassword } from './pdf-passwords';
 import type { ReadAt } from './read-at';
 
@@ -26,7 +26,7 @@ export async function isProtectedPdf(
   const object = new RegExp(`(?<!\\d)${encryption.reference}\\s+\\d+\\s+obj(?=\\s*<<)`);
   for (const at of placesOfRules(tableAt, size)) {
     const found = object.exec(await text(at));
-    if (found) return !opens(readObject(await text(Math.max(0, at) + found.index), found[0].length).value);
+    if (found) return !opens(readPdfObject(await text(Math.max(0, at) + found.index), found[0].length).value);
   }
   return false;
 }
@@ -45,7 +45,9 @@ function trailerOf(table: string, tail: string): PdfDictionary {
   const isOfLines = /^\s*xref/.test(table);
   const begin = isOfLines ? table.indexOf('trailer') : (/^\s*\d+\s+\d+\s+obj/.exec(table)?.[0].length ?? NaN);
   const { value } =
-    begin < 0 ? readObject(tail, tail.lastIndexOf('trailer') + 7) : readObject(table, begin + (isOfLines ? 7 : 0));
+    begin < 0
+      ? readPdfObject(tail, tail.lastIndexOf('trailer') + 7)
+      : readPdfObject(table, begin + (isOfLines ? 7 : 0));
   if (isDictionary(value)) return value;
   throw new RangeError('Has no trailer.');
 }

@@ -15,7 +15,7 @@ import { Undecided } from './verdict';
 
 export { Session } from './session';
 export type { Rule } from './rule';
-export type { Capabilities, Capability, CallbackReceiver, Credentials, Target } from './target';
+export type { Capabilities, Capability, CallbackTarget, Credentials, Target } from './target';
 
 /** The outcome of one rule. */
 export interface Outcome extends Omit<Rule, 'check'> {

@@ -1,3 +1,4 @@
+import { isObject } from 'temporal-file-conversion/contract';
 import type { IncomingHttpHeaders } from 'node:http';
 
 /** An answer as it came over the wire; reading from it assumes nothing about its shape. */
@@ -48,10 +49,6 @@ export class Reply {
     const body = this.json === undefined ? `${this.bytes.length} bytes that are no JSON` : JSON.stringify(this.json);
     return `HTTP ${this.status}, ${body.length > 200 ? `${body.slice(0, 197)}...` : body}`;
   }
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 export function valueAt(value: unknown, path: string): unknown {

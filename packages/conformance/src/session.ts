@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Endpoint, endpoints } from 'temporal-file-conversion/contract';
+import { type Endpoint, endpoints, isObject } from 'temporal-file-conversion/contract';
 import type { FormData } from 'undici';
 import { createForm, exchangeRaw, RawHttp, type RawRequest } from './http';
-import { isObject, type Reply } from './reply';
+import type { Reply } from './reply';
 import {
   brokenSample,
   type Capabilities,
@@ -21,7 +21,7 @@ import {
 } from './target';
 import { ensure, ensureAccepted, ensureOneOf, ifSeen, isAccepted, RuleBroken, Undecided } from './verdict';
 
-export interface Asked {
+export interface PostOptions {
   /** Default: the target's own app. */
   readonly as?: Credentials;
   readonly file?: SampleFile;
@@ -87,7 +87,11 @@ export class Session {
   }
 
   /** A task: a form with the field `data`, to which the App ID is added unless `data` has the key `app`. */
-  post(path: string, data: Record<string, unknown>, { as = this.own, file, unpaced }: Asked = {}): Promise<Reply> {
+  post(
+    path: string,
+    data: Record<string, unknown>,
+    { as = this.own, file, unpaced }: PostOptions = {},
+  ): Promise<Reply> {
     return this.#http.send({
       path,
       authorization: bearer(as),
@@ -96,11 +100,11 @@ export class Session {
     });
   }
 
-  upload(asked: Asked = {}, data: Record<string, unknown> = {}): Promise<Reply> {
+  upload(asked: PostOptions = {}, data: Record<string, unknown> = {}): Promise<Reply> {
     return this.post(endpoints.uploadFile, data, { file: sample, ...asked });
   }
 
-  async uploadedConnector(asked: Asked = {}): Promise<string> {
+  async uploadedConnector(asked: PostOptions = {}): Promise<string> {
     const reply = await this.upload(asked, { include: ['entity', 'result'] });
     const connector = isAccepted(reply) ? await this.#connectorOf(reply, asked.as) : undefined;
     if (connector !== undefined) return connector;
@@ -124,7 +128,7 @@ export class Session {
 
   /** Uploads the sample and converts it; the answer comes when the conversion is over. */
   async convert(
-    asked: Asked = {},
+    asked: PostOptions = {},
     parameters: Record<string, unknown> = { output: sampleOutput },
   ): Promise<Conversion> {
     const connector = await this.uploadedConnector(asked);

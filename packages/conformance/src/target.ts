@@ -34,7 +34,7 @@ export interface Capabilities {
   shortDownloadsApp: Credentials & { readonly seconds: number };
   /** An app whose uploads may have at most this many bytes. */
   smallUploadsApp: Credentials & { readonly maxBytes: number };
-  callback: CallbackReceiver;
+  callback: CallbackTarget;
   unverifiedCallback: { readonly url: string };
   /** Another API version of the service, for example `v2`. */
   otherVersion: { readonly segment: string };
@@ -64,7 +64,7 @@ export const capabilityNames: Readonly<Record<Capability, string>> = {
   freeApp: 'the free app',
 };
 
-export interface CallbackReceiver {
+export interface CallbackTarget {
   /** A fresh URL, for one task. */
   createUrl(): string;
   /** The request that came to this URL; rejects if none comes in time. */

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { includeItems } from 'temporal-file-conversion/contract';
-import { isObject, type Reply } from './reply';
+import { includeItems, isObject } from 'temporal-file-conversion/contract';
+import type { Reply } from './reply';
 
 /** The service does not do what the rule says. */
 export class RuleBroken extends Error {

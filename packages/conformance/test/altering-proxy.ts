@@ -1,8 +1,8 @@
+import { isObject } from 'temporal-file-conversion/contract';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Agent, request } from 'undici';
 import { exchangeRaw } from '../src/http';
-import { isObject } from '../src/reply';
 
 /** A proxy in front of the service that alters its answers, to test whether the suite notices. */
 

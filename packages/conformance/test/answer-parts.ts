@@ -1,4 +1,4 @@
-import { isObject } from '../src/reply';
+import { isObject } from 'temporal-file-conversion/contract';
 import type { Alteration, Answer } from './altering-proxy';
 
 /** The object under these keys, for changes in place; a new, unconnected object if there is none. */

@@ -1,5 +1,5 @@
+import { isObject } from 'temporal-file-conversion/contract';
 import { randomUUID } from 'node:crypto';
-import { isObject } from '../src/reply';
 import type { Alteration } from './altering-proxy';
 import { errorOf, isEmpty, monitored, onError, part, setCode } from './answer-parts';
 

@@ -5,7 +5,7 @@ import type { Receipt } from '../model/spending';
 import { workflowLink, type TemporalUi } from '../../job/temporal-ui';
 import { printable } from '../../messages/wording';
 import { shownPath } from '../../storage/file-uri';
-import { messageOf, type RunRow } from './report';
+import { rowMessage, type RunRow } from './report';
 
 type Cell = string | number | undefined;
 interface CsvRow extends RunRow {
@@ -23,7 +23,7 @@ const cells: Readonly<Record<string, (row: CsvRow) => Cell>> = {
   output: ({ item }) => text(item.output),
   destination: ({ item, files }) => text(shownPath(files.output?.uri ?? item.destination)),
   code: ({ result }) => text(result?.code),
-  message: (row) => text(messageOf(row)),
+  message: (row) => text(rowMessage(row)),
   sourceBytes: ({ files }) => files.source?.bytes,
   outputBytes: ({ files }) => files.output?.bytes,
   sha256: ({ files }) => text(files.output?.sha256),

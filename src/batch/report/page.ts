@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { capitalised, fileSize, counted, formatCount, formatDuration, shellWord } from '../../messages/wording';
 import { followSeconds, following } from './following';
 import { html, Markup } from './markup';
-import { causes, formats, pace, states } from './pictures';
+import { causes, pace, pairs, states } from './pictures';
 import type { BatchReport, FailureGroup, ListedItem, Running } from './report';
 import { styles } from './styles';
 import { headlineOf, keptAdvice, leftOutLines, nextCommand, unclearAdvice } from './summary';
@@ -37,7 +37,7 @@ export function renderPage(report: BatchReport, timeZone?: string): string {
       <body>
         <main>
           ${summary(report, timeZone)} ${failure(report)} ${waits(report, timeZone)} ${notes(report)} ${receipt(report)}
-          ${pace(report)} ${formats(report)} ${failures(report)} ${warned(report)} ${skipped(report)} ${footer(report)}
+          ${pace(report)} ${pairs(report)} ${failures(report)} ${warned(report)} ${skipped(report)} ${footer(report)}
         </main>
         ${isFollowed && followingElement}
       </body>

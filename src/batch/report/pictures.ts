@@ -48,10 +48,10 @@ interface BarRow {
   tone?: Share['tone'];
 }
 
-export function formats({ formats: pairs, counts, running }: BatchReport): Markup {
+export function pairs({ formats, counts, running }: BatchReport): Markup {
   // Some have not been converted.
   const tone: Share['tone'] = running !== undefined || counts.cancelled > 0 ? 'done' : 'good';
-  const rows = Object.entries(pairs)
+  const rows = Object.entries(formats)
     .map(([pair, { files, failed }]) => ({ name: html`<bdi>${pair}</bdi>`, count: files, failed, tone }))
     .sort((one, other) => other.count - one.count);
   return barTable(html`<h2>Formats</h2>`, { caption: 'Formats', what: 'From and to' }, rows);

@@ -277,7 +277,7 @@ export class Tally {
 
   #item({ item }: RunRow, result: BatchItemResult): ListedItem {
     const { warnings, phase, taskId, charge, kept, workflowId, runId, durationMs } = result;
-    const message = messageOf({ item, result });
+    const message = rowMessage({ item, result });
     const link = this.ui && workflowId !== undefined ? workflowLink(this.ui, workflowId, runId) : undefined;
     return {
       item: item.item,
@@ -291,7 +291,7 @@ export class Tally {
 }
 
 /** The message of a row, with paths instead of URIs. */
-export function messageOf({ item, result }: RunRow): string | undefined {
+export function rowMessage({ item, result }: RunRow): string | undefined {
   // The URI of a suspect result begins with its destination, so it is replaced first.
   const { message, output } = result ?? {};
   return message && withShownPaths(message, [item.source, output?.uri ?? item.destination, item.destination]);

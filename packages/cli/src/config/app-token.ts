@@ -43,7 +43,7 @@ export async function readAppToken(
   const what = `The token of app "${name}"`;
   const fix = 'create it with the token inside, readable by you only';
   const token = (await readSecret(source, { what, fix, env, onWarning })).trim();
-  const refuse = (problem: string) => new ConfigError([`${what}: ${placeOf(source)} ${problem}`]);
+  const refuse = (problem: string) => new ConfigError([`${what}: ${secretPlace(source)} ${problem}`]);
   if (token === '') throw refuse('is empty; put the token there');
   // If the token had a line break, fetch would quote it in its error message.
   if (!/^[\x21-\x7e]+$/.test(token)) throw refuse('holds more than one word of ASCII; put only the token there');
@@ -64,7 +64,7 @@ export async function readSecret(source: SecretSource, reading: SecretReading): 
   if (source.from === 'environment') {
     const text = env[source.variable];
     if (text === undefined)
-      throw new ConfigError([`${what}: ${placeOf(source)} is not set; export it where this runs`]);
+      throw new ConfigError([`${what}: ${secretPlace(source)} is not set; export it where this runs`]);
     return text;
   }
   const { file } = source;
@@ -81,7 +81,7 @@ export async function readSecret(source: SecretSource, reading: SecretReading): 
   }
 }
 
-export function placeOf(source: SecretSource): string {
+export function secretPlace(source: SecretSource): string {
   return source.from === 'environment' ? `the variable ${source.variable}` : `the file ${source.file}`;
 }
 

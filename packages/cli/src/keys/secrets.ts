@@ -2,7 +2,7 @@ import { defined, isNoticeSecret, noticeSecretProblem, noticeTypes } from 'tempo
 import type { NotifySettings } from 'temporal-file-conversion/worker';
 import type { CommandContext } from '../command-context';
 import { CommandError, explaining } from '../command-error';
-import { placeOf, readSecret, type SecretSource } from '../config/app-token';
+import { secretPlace, readSecret, type SecretSource } from '../config/app-token';
 import { ConfigError } from '../config/errors';
 
 export function isEncrypting({ config }: CommandContext): boolean {
@@ -54,7 +54,7 @@ async function findSecret(
     explaining(ConfigError, 'INPUT_UNUSABLE', ({ message }) => `${message}.`),
   );
   secrets.hideWords(text);
-  return { text, place: placeOf(source) };
+  return { text, place: secretPlace(source) };
 }
 
 const makeSecret = 'make one: echo "whsec_$(openssl rand -base64 32)", readable by you only';

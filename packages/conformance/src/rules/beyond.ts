@@ -1,5 +1,5 @@
-import { type Endpoint, endpoints } from 'temporal-file-conversion/contract';
-import { isObject, type Reply, valueAt } from '../reply';
+import { type Endpoint, endpoints, isObject } from 'temporal-file-conversion/contract';
+import { type Reply, valueAt } from '../reply';
 import { beyond, type Check, type Checks, from } from '../rule';
 import type { Session } from '../session';
 import { sample, sampleInput, sampleOutput } from '../target';

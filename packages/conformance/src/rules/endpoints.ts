@@ -1,5 +1,4 @@
-import { endpoints } from 'temporal-file-conversion/contract';
-import { isObject } from '../reply';
+import { endpoints, isObject } from 'temporal-file-conversion/contract';
 import { beyond, type Checks, inSection } from '../rule';
 import type { Session } from '../session';
 import { noId, sample } from '../target';

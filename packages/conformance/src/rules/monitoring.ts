@@ -1,5 +1,5 @@
-import { endpoints, includeItems } from 'temporal-file-conversion/contract';
-import { isObject, valueAt } from '../reply';
+import { endpoints, includeItems, isObject } from 'temporal-file-conversion/contract';
+import { valueAt } from '../reply';
 import { beyond, from, inSection, refuses, type Send } from '../rule';
 import { ensure, ensureEqual, ensureItems, ensureOneOf, show } from '../verdict';
 import { datetime } from './responses';

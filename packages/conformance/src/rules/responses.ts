@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import { endpoints, includeItems } from 'temporal-file-conversion/contract';
+import { endpoints, includeItems, isObject } from 'temporal-file-conversion/contract';
 import { createForm } from '../http';
-import { isObject, valueAt } from '../reply';
+import { valueAt } from '../reply';
 import { type Check, inSection } from '../rule';
 import type { Session } from '../session';
 import { noId } from '../target';

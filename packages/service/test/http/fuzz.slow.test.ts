@@ -1,9 +1,10 @@
+import { isObject } from 'temporal-file-conversion/contract';
 import { once } from 'node:events';
 import { createConnection } from 'node:net';
 import fc from 'fast-check';
 import { request as send } from 'undici';
 import { lookUpErrorCode } from '../../../../src/contract/error-codes';
-import { isObject, Reply } from '../../../conformance/src/reply';
+import { Reply } from '../../../conformance/src/reply';
 import { serviceOfAllTests, tinyPng } from '../support';
 import { type Known, rawBytes, type RawRequest, rawRequests } from './arbitrary-requests';
 

@@ -1,3 +1,4 @@
+import { isObject } from 'temporal-file-conversion/contract';
 import { ConversionFailure } from '../conversion';
 
 /** Documents in pandoc's JSON format. */
@@ -73,10 +74,6 @@ export function firstOf(value: unknown): string {
 
 export function isNode(value: unknown): value is Node {
   return isObject(value) && typeof value['t'] === 'string';
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 type Inline = { t: 'Str'; c: string } | { t: 'Space' | 'LineBreak' } | { t: 'Link'; c: unknown[] };

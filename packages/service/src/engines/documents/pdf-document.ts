@@ -1,3 +1,4 @@
+import { isObject } from 'temporal-file-conversion/contract';
 import {
   type Attributes,
   firstOf,
@@ -5,7 +6,6 @@ import {
   imageKind,
   isAttributes,
   isNode,
-  isObject,
   listOf,
   type Node,
   part,

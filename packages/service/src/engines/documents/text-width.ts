@@ -1,4 +1,5 @@
-import { isNode, isObject, type Node, part } from './pandoc-document';
+import { isObject } from 'temporal-file-conversion/contract';
+import { isNode, type Node, part } from './pandoc-document';
 
 /** Estimates the width of text before it is typeset; good enough to know whether it has room. */
 

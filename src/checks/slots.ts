@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 
 /** Limits concurrency. A waiting call gives up when its signal aborts. */
-export class Turns {
+export class Slots {
   readonly #ended = new EventEmitter().setMaxListeners(0);
 
   constructor(private free: number) {}

@@ -9,6 +9,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-export function isObject(json: unknown): boolean {
+/** Whether a JSON value is an object, and neither null nor an array. */
+export function isObject(json: unknown): json is Record<string, unknown> {
   return typeof json === 'object' && json !== null && !Array.isArray(json);
 }

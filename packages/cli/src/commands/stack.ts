@@ -170,7 +170,7 @@ export async function logs(
   else for (const log of tails) show(log.part, log.lines);
   const signal = untilAskedToEnd(context);
   const asked = aborted(signal);
-  while (follow === true && !signal.aborted) {
+  while (follow === true && !signal.aborted && context.stdout.writable) {
     await Promise.race([asked, sleep(lookMs)]);
     for (const log of files) {
       const size = statSync(log.file, { throwIfNoEntry: false })?.size ?? 0;

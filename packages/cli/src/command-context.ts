@@ -19,12 +19,13 @@ export interface ProcessContext {
 /** `process.stdin`, or a test's replacement. */
 export type InputStream = Readable & Partial<Pick<ReadStream, 'isTTY'>>;
 
-/** The source of signals and uncaught errors. */
+/** The source of signals and uncaught errors, and what ends at once. */
 export interface HostProcess {
   on(event: NodeJS.Signals, listener: () => void): unknown;
   on(event: 'uncaughtException', listener: (error: Error) => void): unknown;
   once(event: NodeJS.Signals, listener: () => void): unknown;
   off(event: 'uncaughtException', listener: (error: Error) => void): unknown;
+  exit(code: ExitCode): unknown;
 }
 
 export interface CommonOptions {

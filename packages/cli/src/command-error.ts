@@ -158,6 +158,9 @@ const reasons: Readonly<Record<string, string>> = {
   EEXIST: 'it is a file',
   ENOTDIR: 'it is a file, or in one',
   ENOSPC: 'no space is left on the device; make room',
+  EDQUOT: "this user's disk quota is used up; make room",
+  ENAMETOOLONG: 'its path is too long',
+  EFBIG: 'the file is larger than a limit allows (ulimit -f)',
 };
 
 /** The error to throw if the state folder can't be used; returns other errors unchanged. */

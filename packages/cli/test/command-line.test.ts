@@ -1,8 +1,19 @@
-import { chmod, writeFile } from 'node:fs/promises';
+import { appendFile, chmod, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { spawn, spawnSync } from 'node:child_process';
 import packageJson from '../../../package.json';
-import { commandEnv, commandNames, fileconv, filesBelow, linesOf, mainFile, newFolder, parseJson } from './fileconv';
+import {
+  commandEnv,
+  commandNames,
+  fileconv,
+  filesBelow,
+  folderWith,
+  linesOf,
+  mainFile,
+  newFolder,
+  parseJson,
+  startProcess,
+} from './fileconv';
 import { linesToInterrupt, needsNoTemporal, needsTemporal, notInterrupted } from './lines-of-commands';
 
 const commands = [[], ['up'], ['convert'], ['formats'], ['worker'], ['service'], ['config'], ['config', 'show']];
@@ -162,6 +173,16 @@ describe('formats', () => {
   it('survives a reader that closes the pipe early', async () => {
     const { code, stderr } = await run(['-e', closedOutput(['formats', '--json'])]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  });
+
+  it('ends logs --follow when its reader has ended', async () => {
+    const state = await folderWith({ 'logs/up.log': 'first\n' });
+    const options = { cwd: state, env: { FILECONV_STATE_DIR: state }, timeoutMs: 20_000 };
+    const follower = startProcess(['logs', 'up', '--follow'], options);
+    await follower.until(/first/);
+    follower.child.stdout?.destroy();
+    await appendFile(path.join(state, 'logs/up.log'), 'second\n');
+    expect(await follower.ended).toMatchObject({ code: 0, stderr: '' });
   });
 });
 

@@ -118,3 +118,12 @@ it('a stack that can’t start says why, once, and leaves nothing running', asyn
   expect(linesOf(ended.stderr)).toEqual([expect.stringMatching(/^error: .*health_address/)]);
   await until('nothing runs', async () => (await status()).code === 1);
 });
+
+it('shows the lines of a Temporal that does not start as lines', async () => {
+  const broken = path.join(cwd, 'broken-temporal');
+  await writeFile(broken, '#!/bin/sh\n[ "$1" = server ] || exec echo Server 1.99.0\necho one\necho two\nexit 1\n');
+  await chmod(broken, 0o755);
+  const { code, stderr } = await fileconvProcess(['up', '--detach'], { cwd, env: { TEMPORAL_CLI_PATH: broken } });
+  expect(code).toBe(1);
+  expect(linesOf(stderr).slice(-2)).toEqual(['error:   one', 'error:   two']);
+});

@@ -92,7 +92,7 @@ export function hostOf({ cwd, env: extra, input }: Omit<CommandOptions, 'timeout
     stdin: Readable.from(input === undefined ? [] : [Buffer.from(input)]),
     stdout: into('stdout'),
     stderr: into('stderr'),
-    process: new EventEmitter(),
+    process: Object.assign(new EventEmitter(), { exit: () => undefined }),
     texts,
   };
 }

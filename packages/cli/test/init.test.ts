@@ -1,6 +1,7 @@
+import { spawnSync } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { fileconv, newFolder, parseJson } from './fileconv';
+import { fileconv, mainFile, newFolder, parseJson } from './fileconv';
 
 const line = 'init --service https://conversion.example.com --app-id c0a8f1de --token-env MY_TOKEN';
 const account = line.split(' ');
@@ -69,4 +70,12 @@ describe('output', () => {
     expect((await run(args)).stderr).not.toContain('caused by');
     expect((await run([...args, '--verbose'])).stderr).toMatch(/error: .*\nwarning: caused by: Error: ENOENT/);
   });
+});
+
+it('leaves no half file behind when the disk is full', async () => {
+  const cwd = await newFolder();
+  const words = ['-c', 'ulimit -f 0; exec "$0" "$@"', process.execPath, mainFile, ...account];
+  const { status, stderr } = spawnSync('bash', words, { cwd, encoding: 'utf8' });
+  expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringMatching(/^error: .*fileconv.toml/) as string });
+  expect(await readdir(cwd)).toEqual([]);
 });

@@ -1,3 +1,4 @@
+import { addAbortSignal } from 'node:stream';
 import {
   askingOf,
   type FormatQuestions,
@@ -21,7 +22,11 @@ export async function showPlan(
   signal: AbortSignal,
 ): Promise<PlannedBatch> {
   const ask = askingOf(questions(context, { app, signal }), onExisting);
-  const { stdin: piped } = context;
+  // Whoever reads it gets the error; without a reader at that moment, it must not count as uncaught.
+  const piped = addAbortSignal(
+    signal,
+    context.stdin.on('error', () => undefined),
+  );
   const planned = await planDry({ ...plan, ...rules, files: filesOf(context), ask, signal, piped }).catch(
     (error: unknown) => {
       if (!signal.aborted) throw error;

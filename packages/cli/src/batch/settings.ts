@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import path from 'node:path';
-import { Readable } from 'node:stream';
+import { addAbortSignal, Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import {
   asFolder,
@@ -21,7 +21,7 @@ import {
 } from 'temporal-file-conversion/job';
 import { type FileStore, shownPath } from 'temporal-file-conversion/storage';
 import type { CommandContext } from '../command-context';
-import { CommandError, throwIfAny } from '../command-error';
+import { CommandError, interrupted, throwIfAny } from '../command-error';
 import type { ConvertFlags } from '../convert/run-job';
 import { embeddedFormats } from '../formats/formats';
 import { isEncrypting } from '../keys/secrets';
@@ -62,6 +62,7 @@ export async function settleBatch(
   context: CommandContext,
   sources: readonly string[],
   flags: RunFlags,
+  signal: AbortSignal,
 ): Promise<SettledBatch> {
   const { config, cwd } = context;
   const { template, dryRun } = flags;
@@ -93,7 +94,11 @@ export async function settleBatch(
       what,
       cwd: here,
       unconvertible,
-      ...defined({ out, template, stdin: isPiped && dryRun !== true ? await keepPiped(context, folder) : undefined }),
+      ...defined({
+        out,
+        template,
+        stdin: isPiped && dryRun !== true ? await keepPiped(context, folder, signal) : undefined,
+      }),
       ...(extensions.size > 0 && { extensions: Object.fromEntries(extensions) }),
     },
   };
@@ -120,8 +125,10 @@ async function requireNamed(
 }
 
 /** Stores piped input in a file, because a worker can't read this command's standard input. */
-async function keepPiped(context: CommandContext, folder: string): Promise<string> {
-  const content = await buffer(context.stdin);
+async function keepPiped(context: CommandContext, folder: string, signal: AbortSignal): Promise<string> {
+  const content = await buffer(addAbortSignal(signal, context.stdin)).catch((error: unknown) => {
+    throw signal.aborted ? interrupted(error) : error;
+  });
   const digest = createHash('sha256').update(content).digest('hex').slice(0, 12);
   const uri = `${folder}piped-${digest}`;
   const writing = { uri, jobKey: `piped ${randomUUID()}`, attempt: 1, onExisting: 'overwrite' as const };

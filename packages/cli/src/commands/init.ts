@@ -47,8 +47,11 @@ async function writeNew(file: string, content: string): Promise<void> {
   try {
     await writeFile(file, content, { flag: 'wx' });
   } catch (error) {
-    if (systemErrorCode(error) !== 'EEXIST')
+    if (systemErrorCode(error) !== 'EEXIST') {
+      // The beginning of one would be in the way of the next try.
+      await rm(file, { force: true });
       throw explainFolder(error, { problem: `${file} cannot be written`, advice: 'Change to a folder of yours.' });
+    }
     throw new CommandError('DESTINATION_UNUSABLE', [
       `${file} already exists and was not changed. Add the app to it by hand; for its current values: fileconv config show`,
     ]);

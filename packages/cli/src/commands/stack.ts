@@ -5,7 +5,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { printable } from 'temporal-file-conversion/messages';
 import type { CommandContext } from '../command-context';
-import { CommandError, exitCodes, type ExitCode } from '../command-error';
+import { CommandError, exitCodes, throwIfAny, type ExitCode } from '../command-error';
 import { endLeftOverServer, tryProcessLock } from '../dev-server';
 import { openForLog } from '../observability/log-file';
 import { bothTimes } from '../output/text';
@@ -93,7 +93,7 @@ async function upDetached(context: CommandContext, { ui }: { ui?: boolean }): Pr
   }
   if (signal.aborted) throw new CommandError('INTERRUPTED', ['Interrupted while it started.']);
   const added = readFileSync(logFile).subarray(sizeBefore).toString().trim();
-  if (added !== '') throw new CommandError('STACK_FAILED', [added.replace(/^error: /gm, '')]);
+  if (added !== '') throwIfAny('STACK_FAILED', added.replace(/^error: /gm, '').split('\n'));
   throw await ifDiskIsFull(context, new CommandError('STACK_FAILED', [`It ended at once. See ${logFile}`]));
 }
 
@@ -170,7 +170,7 @@ export async function logs(
   else for (const log of tails) show(log.part, log.lines);
   const signal = untilAskedToEnd(context);
   const asked = aborted(signal);
-  while (follow === true && !signal.aborted) {
+  while (follow === true && !signal.aborted && context.stdout.writable) {
     await Promise.race([asked, sleep(lookMs)]);
     for (const log of files) {
       const size = statSync(log.file, { throwIfNoEntry: false })?.size ?? 0;

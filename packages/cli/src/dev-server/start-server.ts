@@ -51,8 +51,8 @@ const panic = /^\s*(panic|fatal error): /m;
 const defaultStartTimeoutMs = 60_000;
 
 /**
- * A Temporal dev server that answers and knows our search attributes. It runs until `stop()`, even if this process is killed; the next
- * start on its database then ends it. The caller must hold a lock, so that no other process runs a server there.
+ * A Temporal dev server that answers and knows our search attributes. It runs until `stop()` or the end of this process; if that is
+ * killed, until the next start on its database. The caller must hold a lock, so that no other process runs a server there.
  *
  * @throws TemporalServerError `START_FAILED`, with the last lines of the server's log, if it ends or does not answer.
  */
@@ -111,12 +111,15 @@ async function startOnce(options: ServerOptions): Promise<RunningTemporalServer>
     writeServerPid(dbFilename, child.pid);
   }
   options.onSpawn?.();
+  const kill = () => child.kill('SIGKILL');
+  process.once('exit', kill);
   const exited = whenExited(child).then((exit) => {
+    process.off('exit', kill);
     if (dbFilename !== undefined) removeServerPid(dbFilename);
     return exit;
   });
   const stop = async () => {
-    child.kill('SIGKILL');
+    kill();
     await exited;
     await log.dispose();
   };

@@ -14,6 +14,7 @@ import {
 import { commandLineOf } from '../../src/dev-server/processes';
 import { readServerPid, writeServerPid } from '../../src/dev-server/running-server';
 import { isAlive } from '../../src/process/asked-to-end';
+import { untilDead } from '../processes';
 import { ChildProgram } from './child-program';
 import { until } from '../../../../test/support/until';
 import type { RunningTemporalServer, StartOptions } from '../../src/dev-server';
@@ -130,6 +131,16 @@ describe('a Temporal server with a database file', () => {
     expect(readServerPid(dbFilename)).toBeUndefined();
     writeServerPid(dbFilename, process.pid);
     await (await start({ dbFilename })).stop();
+  });
+
+  it('ends with the process that started it, even if that one does not stop it', async () => {
+    const options = { cliPath, env: process.env, uiPort: false, logFile: path.join(folder, 'temporal.log') };
+    const parent = new ChildProgram(`
+      const server = await temporal.startTemporalServer(${JSON.stringify(options)});
+      print(String(server.pid));
+      process.exit(0);`);
+    const pid = Number(await parent.nextLine());
+    await untilDead(pid);
   });
 
   it.each(['project #1', 'offers?', 'a%20b', '"quoted"', "it's \\ odd"])(

@@ -55,7 +55,7 @@ export async function batchRun(
   flags: RunFlags,
 ): Promise<ExitCode> {
   const signal = untilAskedToEnd(context);
-  const { name, app, plan } = await settleBatch(context, sources, flags);
+  const { name, app, plan } = await settleBatch(context, sources, flags, signal);
   const input = toInput(context, { app, plan, flags });
   await requireProgram(context, flags.onEnd);
   if (flags.dryRun !== true) {

@@ -1,4 +1,4 @@
-import { appendFile, mkdir, readdir, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readdir, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { WorkflowFailedError } from '@temporalio/client';
 import { presentation } from '../protection/made-files';
@@ -180,6 +180,14 @@ describe("a file that can't be converted", () => {
     await put('bad.md', 'damaged in another way');
     expect(await sweep(name)).toMatchObject({ failed: 1 });
     expect(uploads('bad.md')).toBe(4);
+  });
+
+  it('is uploaded again when its name gets the right extension', async () => {
+    const name = await schedule();
+    for (let again = 1; again <= 3; again += 1) expect(await sweep(name)).toMatchObject({ ...counts, failed: 1 });
+    const file = path.join(rig.folder, 'in', 'bad.');
+    await rename(`${file}md`, `${file}html`);
+    expect(await sweep(name)).toMatchObject({ ...counts, succeeded: 1 });
   });
 
   it('is inspected once if it is password-protected, and again when it has changed', async () => {

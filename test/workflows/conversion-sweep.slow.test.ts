@@ -5,6 +5,7 @@ import { presentation } from '../protection/made-files';
 import { planRun, startRun } from '../support/batches';
 import { quickPolicies } from '../support/conversion-worker';
 import { chargeProblems, conversionsOf } from '../support/invariant';
+import { resetWorkflow, type ResetPoint } from '../support/reset';
 import { answerCompleted, answerError, answerOutput } from '../support/stub-service';
 import { counts, sweepsOfEachTest } from '../support/sweeping';
 import { until } from '../support/until';
@@ -115,6 +116,25 @@ describe('a sweep', () => {
     hold.letGo();
     await batch.result();
     expect(await sweep(name)).toMatchObject({ succeeded: 1 });
+  });
+
+  it('begins anew when it is reset, whatever has become of its batch', async () => {
+    await put('a.md', '# A\n');
+    const name = await schedule();
+    const hold = rig.stub.hold();
+    const first = sweep(name).catch(() => undefined);
+    await until('it converts', () => rig.stub.count('convert/file') === 1);
+    const id = (await sweepsOf(name)).at(-1)?.workflowId ?? '';
+    const resetTo = async (point: ResetPoint) => {
+      await resetWorkflow(rig.temporal, id, point);
+      return (await rig.temporal.workflow.getHandle(id).result()) as unknown;
+    };
+    expect(await resetTo('latest')).toEqual({ status: 'batchRunning' });
+    hold.letGo();
+    await Promise.all([first, rig.client.getBatch(name).result()]);
+    for (const point of ['latest', 'start', 0.9] as const)
+      expect(await resetTo(point)).toMatchObject({ status: 'completed', ...counts, skipped: 1 });
+    expect(rig.stub.conversions.size).toBe(1);
   });
 
   it('makes no more runs once its vCredits are spent, and says how many files wait for more', async () => {

@@ -268,6 +268,21 @@ it('sweeps under policy fail charge a file once however often its answer is lost
   expect(await chargeProblems(conversionsOf(rig.stub), folders, rig.temporal)).toEqual([]);
 });
 
+it('a file is marked if one of the same destination, now gone, may have been charged after it', async () => {
+  const name = await schedule();
+  rig.stub.fail('convert/file', 200, 'FAILED_CONVERT');
+  const first = await put('a.md', '# A\n');
+  expect(await sweep(name)).toMatchObject({ ...counts, failed: 1 });
+  await rm(first);
+  const second = await put('a.txt', 'Another\n');
+  rig.stub.loseSubmits();
+  expect(await sweep(name)).toMatchObject({ ...counts, failed: 1, failures: { OUTCOME_UNKNOWN: 1 } });
+  await rm(second);
+  await put('a.md', '# A, repaired\n');
+  rig.stub.asAlways('convert/file');
+  expect(await sweep(name)).toMatchObject({ ...counts, succeeded: 1, possiblyChargedTwice: 1 });
+});
+
 describe('sweeps under policy resubmit', () => {
   it('do not pay again for a file that an earlier sweep may have been charged for', async () => {
     await put('a.md', '# A\n');

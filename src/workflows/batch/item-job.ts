@@ -46,7 +46,7 @@ export function itemJobInput(
 }
 
 /** Whether a reset started this run: its history lacks what the previous run did after the reset point. */
-export function wasReset(): boolean {
+function wasReset(): boolean {
   const { runId, originalExecutionRunId } = workflowInfo();
   return runId !== originalExecutionRunId;
 }

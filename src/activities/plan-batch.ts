@@ -32,10 +32,10 @@ export function createPlanBatch({ files, api, notify }: Pick<ActivityDependencie
       const { app, onExisting, isScheduled } = request;
       const { stdin, ...plan } = request.plan;
       const writing = { jobKey, attempt, signal };
-      const unmoved = await prepareMoves(files, plan.moves, { batch: workflowId, signal });
+      const { unmoved, restored } = await prepareMoves(files, plan.moves, { batch: workflowId, signal });
       const planned = await planBatch({
         ...plan,
-        ...{ files, onUnknownOutcome, again, writing, signal },
+        ...{ files, onUnknownOutcome, again, restored, writing, signal },
         ask: askingOf(
           questions(() => api(app), signal),
           onExisting,
@@ -87,8 +87,9 @@ async function prepareMoves(
   files: Stores,
   moves: SourceMoves | undefined,
   { batch, signal }: { batch: string; signal: AbortSignal },
-): Promise<Findings> {
-  if (!moves) return new Findings();
+): ReturnType<typeof restoreFailed> {
+  const nothing = { unmoved: new Findings(), restored: new Set<string>() };
+  if (!moves) return nothing;
   const { from, done = from, failed = from, restores } = moves;
   const problems = new Findings();
   for (const to of [done, failed]) {
@@ -97,7 +98,7 @@ async function prepareMoves(
     problems.add('SOURCE_UNUSABLE', `${message} Make the schedule again without it.`);
   }
   if (problems.count > 0) throw new RefusedPlanError(problems);
-  return restores ? restoreFailed(files, { batch, moves }, signal) : problems;
+  return restores ? restoreFailed(files, { batch, moves }, signal) : nothing;
 }
 
 export function workerSettings({ options }: Client, notify: NotifySettings | undefined): WorkerSettings {

@@ -19,7 +19,7 @@ import {
   unresolvedSchema,
 } from './run-files';
 import { exists, listRuns, readRows, recordsOf, runOf, type BatchRun } from './run-folders';
-import { folderOf } from './uris';
+import { extensionOf, folderOf } from './uris';
 
 /** What a batch knows about one destination. */
 export interface LedgerRow {
@@ -202,7 +202,8 @@ function plannedRow(item: BatchItem, run: number): LedgerRow {
     seen,
     unresolved: left,
   } = item;
-  const options = defined({ output, input, parameters });
+  const extension = input === undefined ? extensionOf(source) : undefined;
+  const options = defined({ output, input, extension, parameters });
   const unresolved = kept && unresolvedOf(kept, options);
   return defined({
     destination,

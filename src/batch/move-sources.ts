@@ -2,7 +2,7 @@ import { lstat } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import type { BatchItem, SourceMoves } from './model/types';
 import type { UnmovedSources, BatchItemResult } from './model/state';
-import { lastSegment, type SourceContent } from '../job/types';
+import { lastSegment, placeOf, type SourceContent } from '../job/types';
 import { shellWord } from '../messages/wording';
 import { leadsInto } from '../storage/confine';
 import { StorageError } from '../storage/errors';
@@ -214,15 +214,16 @@ async function moveTo(
 /**
  * Moves the failed sources of a batch back for a retry: each file with a reason beside it gets its original name, unless another
  * file has it by now. Safe to repeat.
- * @returns the files that could not be moved back, and why.
+ * @returns the files that could not be moved back, and why; and the places of those that were.
  */
 export async function restoreFailed(
   files: FileStore,
   { batch, moves: { from, failed } }: Pick<MoveSourcesInput, 'batch' | 'moves'>,
   signal?: AbortSignal,
-): Promise<Findings> {
+): Promise<{ unmoved: Findings; restored: Set<string> }> {
   const unmoved = new Findings();
-  if (failed === undefined) return unmoved;
+  const restored = new Set<string>();
+  if (failed === undefined) return { unmoved, restored };
   const reasons: string[] = [];
   for await (const { relative } of files.walk(failed, { signal })) {
     if (relative.endsWith(reasonSuffix)) reasons.push(relative);
@@ -245,6 +246,7 @@ export async function restoreFailed(
           `${shownPath(to)} is there again. What has failed before stays ${shownPath(uri)}.`,
         );
       }
+      if (moved === 'moved') restored.add(placeOf(to));
       // A killed attempt may have moved the file and left only the reason.
       if (moved === 'moved' || (found.kind === 'none' && !found.isUnseen)) await files.remove(reason);
     } catch (error) {
@@ -252,7 +254,7 @@ export async function restoreFailed(
       unmoved.add('SOURCE_UNUSABLE', withShownPaths(error.message, [error.uri]));
     }
   }
-  return unmoved;
+  return { unmoved, restored };
 }
 
 function nameIn(reason: string, batch: string): string | undefined {

@@ -6,6 +6,7 @@ import { markOf } from '../job/job-outcome';
 import { optionsKey } from '../job/parameters';
 import type { FileStore } from '../storage/file-store';
 import { lookAtSource, sameContent } from './contents';
+import { extensionOf } from './uris';
 
 /** What the last job of a destination left, according to its history or the batch's ledger. */
 export interface Left extends EarlierRuns {
@@ -85,8 +86,13 @@ async function contentAsLeft(
   return (await lookAtSource(files, asked.source)).kind === 'none' ? 'unknown' : 'changed';
 }
 
-export function hasOptions(asked: ConversionOptions, options: ConversionOptions): boolean {
-  return optionsKey(asked) === optionsKey(options);
+/** Also compares the extensions of the sources, if these decide the input format and both are known. */
+export function hasOptions(
+  { source, ...asked }: ConversionOptions & { source?: string | undefined },
+  { extension, ...options }: ConversionOptions,
+): boolean {
+  const isSameFormat = extension === undefined || source === undefined || extensionOf(source) === extension;
+  return isSameFormat && optionsKey(asked) === optionsKey(options);
 }
 
 export async function isThere(files: FileStore, { uri, bytes }: OutputFile): Promise<boolean> {

@@ -124,6 +124,7 @@ const parametersSchema = z.record(z.string(), z.union([z.string(), z.number(), z
 export const optionsSchema = z.object({
   output: z.string(),
   input: z.string().exactOptional(),
+  extension: z.string().exactOptional(),
   parameters: parametersSchema.exactOptional(),
 } satisfies Fields<ConversionOptions>) satisfies z.ZodType<ConversionOptions>;
 

@@ -88,7 +88,7 @@ export async function recallJob(
 interface LastLeft {
   left: Left;
   outcome: JobOutcome;
-  /** What a later run of the same source with other options has left open: it marks whatever is submitted next. */
+  /** What a later run with another source or other options has left open: it marks whatever is submitted next. */
   open?: Left | undefined;
   /** A later run of this very conversion has left nothing. */
   isOlder?: boolean;
@@ -104,9 +104,10 @@ async function readLeft(
   { job, recall, known }: RecallJobInput,
 ): Promise<LastLeft> {
   const options = optionsOf(job);
+  const failed: JobOutcome = { status: 'failed', charge: 'no' };
   let other: Left | undefined;
   let nothing: LastLeft | undefined;
-  for await (const seen of runsOfSource(client, workflowId, { job, recall })) {
+  for await (const seen of runsBefore(client, workflowId, recall.runId)) {
     if (seen === 'unreadable') {
       if (nothing) break;
       const charge = known?.charge === 'yes' ? 'yes' : 'maybe';
@@ -114,6 +115,14 @@ async function readLeft(
     }
     const { run, history } = seen;
     const { input } = history;
+    if (sourceKeyOf(job) !== sourceKeyOf(input)) {
+      // A run of another source counts only if the ledger names it.
+      if (known?.runId !== run.runId) continue;
+      const left = { ...known, options };
+      if (known.charge === 'yes') return { left, outcome: failed };
+      other ??= left;
+      continue;
+    }
     const outcome = await outcomeOf(client, run, history);
     const left = leftBy(history, outcome, optionsOf(input));
     if (!isSameJob(job, input)) other ??= left;
@@ -123,7 +132,6 @@ async function readLeft(
     else return { left, outcome, open: openOf(other), isOlder: nothing !== undefined };
   }
   if (nothing) return { ...nothing, open: openOf(other) };
-  const failed: JobOutcome = { status: 'failed', charge: 'no' };
   // The run that the ledger names is none of those above, so it converted something else.
   if (known?.charge === 'maybe' && known.runId !== undefined && !(await isForgotten(client, workflowId, known)))
     return { left: { charge: 'no', options }, outcome: failed, open: { ...known, options } };
@@ -132,15 +140,15 @@ async function readLeft(
 }
 
 /**
- * The last run, then each that it recalls, if it made something of the same source. A run that ended before its decision is skipped; a
- * reset run that has submitted nothing since, for the run before it. The first run that can't be read is the last one.
+ * The last run, then each that it recalls. A run that ended before its decision is skipped; a reset run that has submitted nothing
+ * since, for the run before it. The first run that can't be read is the last one.
  */
-async function* runsOfSource(
+async function* runsBefore(
   client: Client,
   workflowId: string,
-  { job, recall }: Pick<RecallJobInput, 'job' | 'recall'>,
+  found: string,
 ): AsyncGenerator<{ run: WorkflowExecutionDescription; history: JobHistory } | 'unreadable'> {
-  let run = await lastRun(client, workflowId, recall.runId);
+  let run = await lastRun(client, workflowId, found);
   // Otherwise the id belongs to a workflow of another type.
   while (!run || run.type === conversionJobType) {
     const history = run && (await readHistory(client, run));
@@ -151,7 +159,7 @@ async function* runsOfSource(
     const { input, recalled, result, reset } = history;
     const isBehind = reset?.isTakenUp === false && !isDelivered(history);
     const hasDecided = !input.recall || recalled?.kind === 'start' || result !== undefined;
-    if (!isBehind && hasDecided && sourceKeyOf(job) === sourceKeyOf(input)) yield { run, history };
+    if (!isBehind && hasDecided) yield { run, history };
     if (reset) run = await runBeforeReset(client, run, reset.from);
     else if (input.recall) run = await findWorkflow(client, workflowId, input.recall.runId);
     else return;

@@ -1,10 +1,11 @@
-import { appendFile, mkdir, readdir, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readdir, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { WorkflowFailedError } from '@temporalio/client';
 import { presentation } from '../protection/made-files';
 import { planRun, startRun } from '../support/batches';
 import { quickPolicies } from '../support/conversion-worker';
 import { chargeProblems, conversionsOf } from '../support/invariant';
+import { resetWorkflow, type ResetPoint } from '../support/reset';
 import { answerCompleted, answerError, answerOutput } from '../support/stub-service';
 import { counts, sweepsOfEachTest } from '../support/sweeping';
 import { until } from '../support/until';
@@ -117,6 +118,25 @@ describe('a sweep', () => {
     expect(await sweep(name)).toMatchObject({ succeeded: 1 });
   });
 
+  it('begins anew when it is reset, whatever has become of its batch', async () => {
+    await put('a.md', '# A\n');
+    const name = await schedule();
+    const hold = rig.stub.hold();
+    const first = sweep(name).catch(() => undefined);
+    await until('it converts', () => rig.stub.count('convert/file') === 1);
+    const id = (await sweepsOf(name)).at(-1)?.workflowId ?? '';
+    const resetTo = async (point: ResetPoint) => {
+      await resetWorkflow(rig.temporal, id, point);
+      return (await rig.temporal.workflow.getHandle(id).result()) as unknown;
+    };
+    expect(await resetTo('latest')).toEqual({ status: 'batchRunning' });
+    hold.letGo();
+    await Promise.all([first, rig.client.getBatch(name).result()]);
+    for (const point of ['latest', 'start', 0.9] as const)
+      expect(await resetTo(point)).toMatchObject({ status: 'completed', ...counts, skipped: 1 });
+    expect(rig.stub.conversions.size).toBe(1);
+  });
+
   it('makes no more runs once its vCredits are spent, and says how many files wait for more', async () => {
     await put('a.md', '# A\n');
     const name = await schedule({ maxVcredits: 1 });
@@ -182,6 +202,14 @@ describe("a file that can't be converted", () => {
     expect(uploads('bad.md')).toBe(4);
   });
 
+  it('is uploaded again when its name gets the right extension', async () => {
+    const name = await schedule();
+    for (let again = 1; again <= 3; again += 1) expect(await sweep(name)).toMatchObject({ ...counts, failed: 1 });
+    const file = path.join(rig.folder, 'in', 'bad.');
+    await rename(`${file}md`, `${file}html`);
+    expect(await sweep(name)).toMatchObject({ ...counts, succeeded: 1 });
+  });
+
   it('is inspected once if it is password-protected, and again when it has changed', async () => {
     const name = await schedule();
     const locked = { ...counts, failed: 1, failures: { SOURCE_PROTECTED: 1 } };
@@ -238,6 +266,21 @@ it('sweeps under policy fail charge a file once however often its answer is lost
   const runs = path.join(rig.folder, 'batches', name);
   const folders = (await runsOf(name)).map((run) => path.join(runs, run));
   expect(await chargeProblems(conversionsOf(rig.stub), folders, rig.temporal)).toEqual([]);
+});
+
+it('a file is marked if one of the same destination, now gone, may have been charged after it', async () => {
+  const name = await schedule();
+  rig.stub.fail('convert/file', 200, 'FAILED_CONVERT');
+  const first = await put('a.md', '# A\n');
+  expect(await sweep(name)).toMatchObject({ ...counts, failed: 1 });
+  await rm(first);
+  const second = await put('a.txt', 'Another\n');
+  rig.stub.loseSubmits();
+  expect(await sweep(name)).toMatchObject({ ...counts, failed: 1, failures: { OUTCOME_UNKNOWN: 1 } });
+  await rm(second);
+  await put('a.md', '# A, repaired\n');
+  rig.stub.asAlways('convert/file');
+  expect(await sweep(name)).toMatchObject({ ...counts, succeeded: 1, possiblyChargedTwice: 1 });
 });
 
 describe('sweeps under policy resubmit', () => {

@@ -1,5 +1,9 @@
-import { readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { readRequest } from '../../src/batch/request';
+import { defined } from '../../src/job/defined';
+import { createLocalFiles } from '../../src/storage/local-files';
 import { quickPolicies } from '../support/conversion-worker';
 import { MemoryFiles } from '../support/memory-files';
 import { answerError } from '../support/stub-service';
@@ -89,6 +93,24 @@ describe('a hot folder', () => {
     await sweep(name);
     expect(await where()).toEqual({ in: [], done: ['a.md'], failed: ['bad.md', 'bad.md.reason.txt'] });
     expect(await readFile(place('done', 'a.md'), 'utf8')).toBe('# New a.md');
+  });
+
+  it('takes a repaired file again with a retry, and leaves a new file of a failed name while it may grow', async () => {
+    for (const file of ['a.md', 'b.md'])
+      await utimes(await put(file, ''), new Date('2026-01-01'), new Date('2026-01-01'));
+    const name = await moving({ settledForMs: 24 * 3600_000 });
+    expect(await sweep(name)).toMatchObject({ ...counts, failed: 2 });
+    await writeFile(place('failed', 'a.md'), '# Repaired');
+    await put('b.md', '# Half of it');
+    const request = (await readRequest(createLocalFiles(), pathToFileURL(`${place('batches', name)}/`).href))?.request;
+    const plan = request?.plan?.moves && { ...request.plan, moves: { ...request.plan.moves, restores: true as const } };
+    await rig.client.startPlanned(name, { app: 'stub', ...defined({ plan }), policies: quickPolicies });
+    expect(await rig.client.getBatch(name).result()).toMatchObject({
+      ...counts,
+      succeeded: 1,
+      planned: { unsettled: 1 },
+    });
+    expect(await where()).toEqual({ in: ['b.md'], done: ['a.md'], failed: ['b.md', 'b.md.reason.txt'] });
   });
 
   it('keeps a file that may have been charged until a person decides', async () => {

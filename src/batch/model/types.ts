@@ -53,7 +53,10 @@ export interface BatchItem {
 }
 
 /** Options of a conversion; a result made with other options does not count as the same conversion. */
-export type ConversionOptions = Pick<BatchItem, 'output' | 'input' | 'parameters'>;
+export type ConversionOptions = Pick<BatchItem, 'output' | 'input' | 'parameters'> & {
+  /** Of the source, in lower case, if it decides the input format. */
+  extension?: string;
+};
 
 export interface Delivered extends DoneBefore {
   options: ConversionOptions;

@@ -1,7 +1,7 @@
 import { type FileHandle, writeFile } from 'node:fs/promises';
 import type { BatchItem, BatchPlan, BatchSources, Refusal } from '../model/types';
 import { defined } from '../../job/defined';
-import { lastSegment, type OnUnknownOutcome } from '../../job/types';
+import { lastSegment, placeOf, type OnUnknownOutcome } from '../../job/types';
 import { extensionFromName } from '../../job/parameters';
 import { defaultPolicies } from '../../job/policies';
 import { leadsInto } from '../../storage/confine';
@@ -54,6 +54,8 @@ export interface PlanBatchOptions extends Omit<BatchPlan, 'stdin'> {
   ask?: AskPair | undefined;
   /** Does not resend a file that the service refused until the file changes. Default: resends it. */
   heedsRefusals?: boolean | undefined;
+  /** Places of sources that were just moved back. They count as settled: some stores report the move as the modification. */
+  restored?: ReadonlySet<string> | undefined;
   /** Makes no run just to try files once earlier runs were charged this many vCredits. Default: makes one. */
   maxVcredits?: number | undefined;
   /** Default: knows of none, so that kept rows stay kept. */
@@ -213,8 +215,8 @@ class BatchPlanning {
     }
   }
 
-  #isLeftOut({ candidate, source, uri }: SeenCandidate, ledger: Ledger): boolean {
-    const { what, settledForMs, moves } = this.options;
+  #isLeftOut({ candidate, source }: SeenCandidate, ledger: Ledger): boolean {
+    const { what, settledForMs, restored } = this.options;
     // A retry leaves nothing out: it covers every failed row.
     if (what === 'last') return false;
     const isFound = candidate.how === 'found';
@@ -230,8 +232,7 @@ class BatchPlanning {
     }
     if (source.kind !== 'file') return false;
     const { modifiedAt } = source;
-    // Some stores report the move back as the modification, so a restored file would look unsettled.
-    const isBack = moves?.restores === true && ledger.find(uri)?.status === 'failed';
+    const isBack = restored?.has(placeOf(candidate.source)) === true;
     let reason: Exclude<keyof LeftOut, 'unread'> | undefined;
     if (changedSince !== undefined && modifiedAt < changedSince) reason = 'unmodified';
     else if (settledForMs !== undefined && Math.abs(Date.now() - modifiedAt) < settledForMs && !isBack)

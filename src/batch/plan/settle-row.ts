@@ -88,7 +88,7 @@ export async function outcomeOfLast(
   { files, signal }: Omit<Repeating, 'rules'>,
 ): Promise<BatchItem['done']> {
   if (status !== 'succeeded' && status !== 'skipped') return undefined;
-  if (delivered && hasOptions(options, delivered.options)) {
+  if (delivered && hasOptions({ ...options, source: uri }, delivered.options)) {
     const { source, output, taskId, possiblyChargedTwice, possiblyChargedExtra, warnings } = delivered;
     const [now, isMissing] = [await asItIsNow(files, source, uri), !(await isThere(files, output))];
     const done = { source: now, output, taskId, possiblyChargedTwice, possiblyChargedExtra, warnings };

@@ -3,7 +3,6 @@ import {
   allHandlersFinished,
   condition,
   makeContinueAsNewFunc,
-  patched,
   setCurrentDetails,
   upsertSearchAttributes,
   workflowInfo,
@@ -24,7 +23,7 @@ import { BatchReader, BatchRows } from './batch-reader';
 import { BatchResults } from './batch-results';
 import { BatchAttention, BatchTally, type CarriedAttention, type CarriedTally } from './batch-tally';
 import type { CarriedItem } from './item-in-progress';
-import { wasReset } from './item-job';
+import { isJustReset } from './item-job';
 import { allResults, InlineItems, InlineResults } from './inline-items';
 import { LivePage, noPage, reportedRun, type CarriedPage } from './live-page';
 import { planRun, type Planned } from './plan-run';
@@ -163,10 +162,8 @@ class ConversionBatch implements ControlledBatch {
     }
   }
 
-  /** In the first workflow task after a reset; a replay finds the patch marker there. */
   private isJustReset(): boolean {
-    const mayBe = !this.inProgress.isAwaitingAll && (workflowInfo().unsafe.isReplaying || wasReset());
-    return mayBe && patched('reset');
+    return !this.inProgress.isAwaitingAll && isJustReset();
   }
 
   /** Known from the plan or an earlier run, except in the first run of a batch with inline items. */

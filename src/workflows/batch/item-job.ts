@@ -1,4 +1,4 @@
-import { workflowInfo } from '@temporalio/workflow';
+import { patched, workflowInfo } from '@temporalio/workflow';
 import { failureCodes } from '../../job/activities';
 import type { BatchItem, ConversionBatchInput } from '../../batch/model/types';
 import type { EarlierRuns } from '../../job/charge';
@@ -46,9 +46,14 @@ export function itemJobInput(
 }
 
 /** Whether a reset started this run: its history lacks what the previous run did after the reset point. */
-export function wasReset(): boolean {
+function wasReset(): boolean {
   const { runId, originalExecutionRunId } = workflowInfo();
   return runId !== originalExecutionRunId;
+}
+
+/** In the first workflow task after a reset; a replay finds the patch marker there. */
+export function isJustReset(): boolean {
+  return (workflowInfo().unsafe.isReplaying || wasReset()) && patched('reset');
 }
 
 /** A reset does not repeat the wish to convert everything again. */

@@ -1,8 +1,11 @@
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import {
   ApplicationFailure,
+  CancellationScope,
   ChildWorkflowFailure,
   ParentClosePolicy,
+  condition,
+  continueAsNew,
   setCurrentDetails,
   startChild,
   workflowInfo,
@@ -14,9 +17,11 @@ import { attributesOf, isListed, storable } from '../../job/search-attributes';
 import { batchDetails, batchSummary } from '../../batch/model/details';
 import { describeBatch } from '../batch/batch-details';
 import type { conversionBatch } from '../batch/conversion-batch';
+import { isJustReset } from '../batch/item-job';
 
 /**
- * Starts a batch under its name, from a schedule, and reports how it ended. Does nothing while the batch is running.
+ * Starts a batch under its name, from a schedule, and reports how it ended. Does nothing while the batch is running. When it is reset,
+ * it begins anew: Temporal neither repeats the end of a batch to it nor passes its cancellation on.
  *
  * Completes whatever the outcome of the files, also if its cancellation has cancelled the batch. Fails as the batch does, for example
  * with `SOURCE_NOT_FOUND`.
@@ -24,13 +29,17 @@ import type { conversionBatch } from '../batch/conversion-batch';
 export async function conversionSweep(sweep: ConversionSweepInput): Promise<ConversionSweepResult> {
   checkSweepInput(sweep);
   const { batch } = sweep;
+  const beginAnew = () => continueAsNew<typeof conversionSweep>(sweep);
+  if (isJustReset()) await beginAnew();
   const child = await startBatch(sweep);
+  if (isJustReset()) await beginAnew();
   if (!child) {
     setCurrentDetails(`**Skipped**: batch \`${batch}\` was running already.`);
     return { status: 'batchRunning' };
   }
   try {
-    const ended = await child.result();
+    const isReset = CancellationScope.nonCancellable(() => condition(isJustReset));
+    const ended = await Promise.race([child.result(), isReset.then(beginAnew)]);
     const { namespace } = workflowInfo();
     setCurrentDetails(
       describeBatch({ ...ended, workflowId: batch, namespace, isListed: isListed(workflowInfo()) }, ended),

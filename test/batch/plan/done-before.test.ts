@@ -127,6 +127,18 @@ describe('a batch that is planned again', () => {
     expect(await plan(cwd)).toMatchObject({ done: 4, todo: 0 });
   });
 
+  it('converts a file again that got another extension, which decides its format, unless one is named', async () => {
+    const cwd = await convertedTree();
+    await rename(path.join(cwd, 'in/a.md'), path.join(cwd, 'in/a.html'));
+    expect(await plan(cwd)).toMatchObject({ done: 2, todo: 1, replaced: 1 });
+    await writeResults(cwd, await convertAll(cwd, { run: 2 }), 2);
+    expect(await plan(cwd)).toMatchObject({ done: 3, todo: 0 });
+    const what = { sources: ['in'], to: 'pdf', input: 'md-gfm' };
+    await writeResults(cwd, await convertAll(cwd, { run: (await plan(cwd, { what })).run?.number ?? 0 }), 3);
+    await rename(path.join(cwd, 'in/a.html'), path.join(cwd, 'in/a.md'));
+    expect(await plan(cwd, { what })).toMatchObject({ done: 3, todo: 0 });
+  });
+
   it('carries over the warnings of done rows', async () => {
     const cwd = await makeTree(files);
     await plan(cwd);

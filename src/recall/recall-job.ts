@@ -116,8 +116,8 @@ async function readLeft(
     const { run, history } = seen;
     const { input } = history;
     if (sourceKeyOf(job) !== sourceKeyOf(input)) {
-      // A run of another source counts only if the ledger names it.
-      if (known?.runId !== run.runId) continue;
+      // A run of another source counts only if the ledger names it for an open charge.
+      if (known?.runId !== run.runId || known.charge === 'no') continue;
       const left = { ...known, options };
       if (known.charge === 'yes') return { left, outcome: failed };
       other ??= left;

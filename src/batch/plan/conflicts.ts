@@ -162,23 +162,57 @@ function comparable(uri: string): string {
   return isLocal(uri) ? decoded(uri).normalize().toLowerCase() : uri;
 }
 
-/** Maps keys of any length to rows by a 96-bit hash. One in 10^17 plans with a million rows has a collision. */
+/**
+ * Maps keys of any length to rows by a 96-bit hash; one in 10^17 plans with a million rows has a collision. Lies outside of V8's heap,
+ * where the plan of a million rows took more than a gigabyte.
+ */
 class KeyTable {
-  readonly #rows = new Map<string, number>();
+  /** Slots of four words: the hash, and the row plus one, or 0 if the slot is free. */
+  #words = new Uint32Array(4 * 1_024);
+  #count = 0;
 
   get(key: string): number | undefined {
-    return this.#rows.get(digestOf(key));
+    return this.#rowAt(this.#slotOf(hashOf(key)));
   }
 
   /** Assigns the key to a row. If another row holds it, returns that row instead. */
   claim(key: string, row: number): number | undefined {
-    const digest = digestOf(key);
-    const holder = this.#rows.get(digest);
-    if (holder === undefined) this.#rows.set(digest, row);
-    return holder;
+    const hash = hashOf(key);
+    const slot = this.#slotOf(hash);
+    const holder = this.#rowAt(slot);
+    if (holder !== undefined) return holder;
+    this.#words.set(hash, slot);
+    this.#words[slot + 3] = row + 1;
+    this.#count += 1;
+    if (this.#count * 8 > this.#words.length) this.#grow();
+    return undefined;
+  }
+
+  #rowAt(slot: number): number | undefined {
+    const found = this.#words[slot + 3] ?? 0;
+    return found === 0 ? undefined : found - 1;
+  }
+
+  /** The slot that holds the hash, or else the free one for it. */
+  #slotOf(hash: Uint32Array): number {
+    const words = this.#words;
+    const holds = (slot: number) => [0, 1, 2].every((word) => words[slot + word] === hash[word]);
+    let slot = ((hash[0] ?? 0) * 4) % words.length;
+    while (words[slot + 3] !== 0 && !holds(slot)) slot = (slot + 4) % words.length;
+    return slot;
+  }
+
+  #grow(): void {
+    const before = this.#words;
+    this.#words = new Uint32Array(before.length * 2);
+    for (let slot = 0; slot < before.length; slot += 4) {
+      const filled = before.subarray(slot, slot + 4);
+      if (filled[3] !== 0) this.#words.set(filled, this.#slotOf(filled));
+    }
   }
 }
 
-function digestOf(key: string): string {
-  return hash('sha256', key, 'buffer').toString('latin1', 0, 12);
+function hashOf(key: string): Uint32Array {
+  const digest = hash('sha256', key, 'buffer');
+  return Uint32Array.of(digest.readUInt32LE(0), digest.readUInt32LE(4), digest.readUInt32LE(8));
 }

@@ -8,7 +8,7 @@ import { startWorker } from '../stack/worker-part';
 export async function worker(context: CommandContext): Promise<void> {
   const { config, output } = context;
   const { metricsAddress, taskQueue } = config.values.worker;
-  const signal = untilAskedToEnd(context);
+  const signal = untilAskedToEnd(context, { mayBeForced: true });
   const log = await openLog(context, { process: 'worker' });
   const news = runningOutput(context, log);
   const { target } = await findTemporal(context);

@@ -3,13 +3,19 @@ import type { ProcessContext } from '../command-context';
 import { exitCodes } from '../command-error';
 import { eraseEcho } from '../output/output';
 
-/** Aborts when this process is asked to end: by SIGTERM, Ctrl-C, or the end of its terminal. Ctrl-C again ends it at once. */
-export function untilAskedToEnd({ process, stderr }: Pick<ProcessContext, 'process' | 'stderr'>): AbortSignal {
+/**
+ * Aborts when this process is asked to end: by SIGTERM, Ctrl-C, or the end of its terminal. Ctrl-C again ends it at once. Other signals
+ * that come again do so only if it `mayBeForced`: two `fileconv down` must not end a stack in the midst of its end.
+ */
+export function untilAskedToEnd(
+  { process, stderr }: Pick<ProcessContext, 'process' | 'stderr'>,
+  { mayBeForced = false } = {},
+): AbortSignal {
   const controller = new AbortController();
   const end = () => controller.abort();
-  // Also a second time, which must not end it at once: two `fileconv down`, or a terminal and its shell that end together.
-  process.on('SIGTERM', end);
-  process.on('SIGHUP', end);
+  const listen = mayBeForced ? 'once' : 'on';
+  process[listen]('SIGTERM', end);
+  process[listen]('SIGHUP', end);
   process.once('SIGINT', () => {
     if (stderr.isTTY) stderr.write(eraseEcho);
     end();

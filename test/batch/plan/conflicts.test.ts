@@ -1,6 +1,8 @@
 import { link, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import type { DraftRow } from '../../../src/batch/plan/candidate';
+import { Conflicts } from '../../../src/batch/plan/conflicts';
 import { addFiles, folderUri, makeTree } from '../folder';
 import { convertAll, messagesOf, plan, readItems, writeParts, writeResults, retry } from './planning';
 
@@ -121,4 +123,16 @@ describe('conflicts of files', () => {
       "The template {nam}.{ext} can't be used: there is no {nam}. Did you mean {name}?",
     ]);
   });
+});
+
+it('is found for the two of 5,001 rows that have one destination, and for no other', () => {
+  const rows = Array.from({ length: 5_001 }, (_, index): DraftRow => {
+    const result = index === 5_000 ? 17 : index + 1;
+    const [source, destination] = [`file:///in/${index + 1}.md`, `file:///out/${result}.pdf`];
+    return { row: index + 1, place: '', shown: '', source, destination, output: 'pdf', bytes: 1, exists: false };
+  });
+  const conflicts = new Conflicts();
+  for (const row of rows) expect(conflicts.add(row, { identity: `1:${row.row}`, isFound: true })).toBe(false);
+  const found = rows.flatMap((row) => conflicts.of(row) ?? []);
+  expect(found).toEqual([5_001, 17].map((otherRow) => ({ kind: 'sameDestination', otherRow })));
 });

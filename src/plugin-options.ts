@@ -78,6 +78,7 @@ const aFunction = z.custom((value) => typeof value === 'function', 'must be a fu
 const anObject = z.custom((value) => Object(value) === value, 'must be an object');
 const milliseconds = z.number().nonnegative().optional();
 
+const secretKey = z.custom((value) => value instanceof KeyObject && value.type === 'secret');
 const callbackKey = z.string().superRefine((text, context) => {
   try {
     parseCallbackKeys(text);
@@ -110,7 +111,7 @@ const shape = {
     .optional(),
   callbacks: z
     .strictObject({
-      key: z.union([z.custom((value) => value instanceof KeyObject), callbackKey], 'must be a text or a KeyObject'),
+      key: z.union([secretKey, callbackKey], 'must be a text or a secret KeyObject'),
       publicBaseUrl: baseUrl.optional(),
       receiver: anObject.optional(),
     } satisfies Record<keyof CallbackSettings, z.ZodType>)

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { Context } from '@temporalio/activity';
 import type { WorkerOptions, WorkerPlugin } from '@temporalio/worker';
 import { NativeConnection, Worker, bundleWorkflowCode } from '@temporalio/worker';
@@ -109,6 +109,7 @@ it("serves Nexus if it is told to, once and beside a host's own services, and ot
 
 const profile = { baseUrl: 'https://api.example', appId: stubAppId, token: stubToken };
 const key = randomUUID();
+const { publicKey } = generateKeyPairSync('ed25519');
 const baseUrlProblem = 'must be an http or https URL without a password, "?" and "#"';
 
 it.each([
@@ -129,6 +130,7 @@ it.each([
     'apps.stub.callbackBaseUrl: needs callbacks.key',
   ],
   [{ callbacks: { key: undefined, publicBaseUrl: 'https://hooks.example' } }, 'callbacks.key: must be a text'],
+  [{ callbacks: { key: publicKey } }, 'callbacks.key: must be a text or a secret KeyObject'],
   [{ callbacks: { key: 'too-short' } }, 'callbacks.key: a callback key has at least 32 characters'],
   [{ callbacks: { key, publicBaseUrl: 'hooks.example' } }, `callbacks.publicBaseUrl: ${baseUrlProblem}`],
   [{ callbacks: { key, callbackBaseURL: 'https://x.example' } }, 'callbacks: Unrecognized key: "callbackBaseURL"'],

@@ -1,13 +1,17 @@
 import { appendFile, mkdir, readdir, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { WorkflowFailedError } from '@temporalio/client';
+import { CancelledFailure, WorkflowFailedError } from '@temporalio/client';
+import { NativeConnection } from '@temporalio/worker';
+import { FileConversionPlugin } from '../../src/plugin';
+import { createConversionWorker } from '../../src/worker';
 import { presentation } from '../protection/made-files';
 import { planRun, startRun } from '../support/batches';
-import { quickPolicies } from '../support/conversion-worker';
+import { inThisThread, quickPolicies } from '../support/conversion-worker';
 import { chargeProblems, conversionsOf } from '../support/invariant';
 import { resetWorkflow, type ResetPoint } from '../support/reset';
 import { answerCompleted, answerError, answerOutput } from '../support/stub-service';
 import { counts, sweepsOfEachTest } from '../support/sweeping';
+import { testTemporalAddress } from '../support/temporal';
 import { until } from '../support/until';
 
 const { rig, schedules, schedule, put, sweepsOf, sweep } = sweepsOfEachTest();
@@ -135,6 +139,23 @@ describe('a sweep', () => {
     for (const point of ['latest', 'start', 0.9] as const)
       expect(await resetTo(point)).toMatchObject({ status: 'completed', ...counts, skipped: 1 });
     expect(rig.stub.conversions.size).toBe(1);
+  });
+
+  it('begins nothing when it is cancelled before its first step after a reset', async () => {
+    const name = await schedule();
+    await sweep(name);
+    const id = (await sweepsOf(name)).at(-1)?.workflowId ?? '';
+    await rig.stopWorker();
+    const runId = await resetWorkflow(rig.temporal, id, 'start');
+    const reset = rig.temporal.workflow.getHandle(id, runId, { followRuns: false });
+    await reset.cancel();
+    const connection = await NativeConnection.connect({ address: testTemporalAddress() });
+    const { taskQueue } = rig;
+    const plugin = new FileConversionPlugin({ apps: {} });
+    const worker = await inThisThread(() => createConversionWorker({ connection, plugin, taskQueue }));
+    const failure: unknown = await worker.runUntil(reset.result().catch((error: unknown) => error));
+    await connection.close();
+    expect(failure).toMatchObject({ cause: expect.any(CancelledFailure) as unknown });
   });
 
   it('makes no more runs once its vCredits are spent, and says how many files wait for more', async () => {

@@ -2,6 +2,7 @@ import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import {
   ApplicationFailure,
   CancellationScope,
+  CancelledFailure,
   ChildWorkflowFailure,
   ParentClosePolicy,
   condition,
@@ -29,7 +30,11 @@ import { isJustReset } from '../batch/item-job';
 export async function conversionSweep(sweep: ConversionSweepInput): Promise<ConversionSweepResult> {
   checkSweepInput(sweep);
   const { batch } = sweep;
-  const beginAnew = () => continueAsNew<typeof conversionSweep>(sweep);
+  const beginAnew = async () => {
+    // The next run would not be cancelled.
+    if (CancellationScope.current().consideredCancelled) throw new CancelledFailure('Cancelled after a reset');
+    return continueAsNew<typeof conversionSweep>(sweep);
+  };
   if (isJustReset()) await beginAnew();
   const child = await startBatch(sweep);
   if (isJustReset()) await beginAnew();

@@ -58,7 +58,10 @@ export async function* readLines(
   if (keptBytes > 0) yield finish(false);
 }
 
-/** The results of an asynchronous step in input order, with at most `concurrency` steps in flight. */
+/**
+ * The results of an asynchronous step in input order, with at most `concurrency` steps in flight. Starts them in bursts: to wake
+ * Node's threads for each look at a file would cost more than the look.
+ */
 export async function* mapOrdered<Input, Output>(
   inputs: Iterable<Input> | AsyncIterable<Input>,
   { concurrency, signal }: { concurrency: number; signal?: AbortSignal | undefined },
@@ -79,7 +82,7 @@ export async function* mapOrdered<Input, Output>(
       // The result is awaited later; until then a rejection must not end the process.
       result.catch(() => undefined);
       underWay.push(result);
-      yield* allBut(concurrency - 1);
+      if (underWay.length === concurrency) yield* allBut(concurrency >> 1);
     }
     yield* allBut(0);
   } finally {

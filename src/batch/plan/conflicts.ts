@@ -34,14 +34,14 @@ export class Conflicts {
     // An invalid row claims no destination, but its source must not be replaced either.
     const isPlaced = !refused?.isUnclear;
     const isCompared = isPlaced || (isFound && source !== '');
-    const twin = isCompared ? this.#conversions.claim(conversionOf(added), row) : undefined;
+    const twin = isCompared ? this.#conversions.claim(hashOf(conversionOf(added)), row) : undefined;
     if (twin !== undefined && isFound) return true;
     if (source !== '') {
-      const key = comparable(source);
+      const key = hashOf(comparable(source));
       // A file may be converted to several formats: its first row stands for all.
       const firstRow = this.#sources.claim(key, row);
       if (firstRow !== undefined && twin === undefined) this.#sharedSources.claim(key, firstRow);
-      if (identity !== undefined) this.#sources.claim(`#${identity}`, row);
+      if (identity !== undefined) this.#sources.claim(hashOf(`#${identity}`), row);
     }
     if (isPlaced) this.#addDestination(row, destination, twin);
     return twin !== undefined;
@@ -49,30 +49,32 @@ export class Conflicts {
 
   of(asked: DraftRow): Conflict | undefined {
     const { row, destination, replaced } = asked;
-    const key = comparable(destination);
+    const place = comparable(destination);
+    const key = hashOf(place);
     const is = (kind: Conflict['kind'], otherRow: number | undefined) =>
       otherRow === undefined ? undefined : { kind, otherRow };
     const another = (otherRow: number | undefined) => (otherRow === row ? undefined : otherRow);
     return (
-      is('sameSource', another(this.#conversions.get(conversionOf(asked)))) ??
+      is('sameSource', another(this.#conversions.get(hashOf(conversionOf(asked))))) ??
       is('sameDestination', another(this.#destinations.get(key)) ?? this.#sharedDestinations.get(key)) ??
       is('destinationIsSource', this.#sources.get(key)) ??
       // The file at the destination may be a source under another name.
-      is('destinationIsSource', replaced === undefined ? undefined : this.#sources.get(`#${replaced}`)) ??
+      is('destinationIsSource', replaced === undefined ? undefined : this.#sources.get(hashOf(`#${replaced}`))) ??
       is(
         'destinationIsFolder',
-        this.#folders.get(`${key}/`) ?? (isLocal(destination) ? this.#fileAbove(folderOf(destination)) : undefined),
+        this.#folders.get(hashOf(`${place}/`)) ??
+          (isLocal(destination) ? this.#fileAbove(folderOf(destination)) : undefined),
       )
     );
   }
 
   /** The first row of a source that has several rows. */
   firstRowOf(source: string): number | undefined {
-    return this.#sharedSources.get(comparable(source));
+    return this.#sharedSources.isEmpty ? undefined : this.#sharedSources.get(hashOf(comparable(source)));
   }
 
   #addDestination(row: number, destination: string, twin: number | undefined): void {
-    const key = comparable(destination);
+    const key = hashOf(comparable(destination));
     const firstRow = this.#destinations.claim(key, row);
     if (firstRow !== undefined && firstRow !== twin) this.#sharedDestinations.claim(key, row);
     if (!isLocal(destination)) return;
@@ -80,7 +82,7 @@ export class Conflicts {
     // Rows mostly come folder by folder, so this saves most walks.
     if (folder === this.#lastFolder) return;
     this.#lastFolder = folder;
-    while (folderOf(folder) !== folder && this.#folders.claim(comparable(folder), row) === undefined) {
+    while (folderOf(folder) !== folder && this.#folders.claim(hashOf(comparable(folder)), row) === undefined) {
       folder = folderOf(folder);
     }
   }
@@ -88,10 +90,11 @@ export class Conflicts {
   /** The row whose result has the path of this folder, or of one above it. */
   #fileAbove(folder: string): number | undefined {
     if (folderOf(folder) === folder) return undefined;
-    const key = comparable(folder);
+    const place = comparable(folder);
+    const key = hashOf(place);
     const known = this.#filesAbove.get(key);
     if (known !== undefined) return known === 0 ? undefined : known;
-    const file = this.#destinations.get(key.slice(0, -1)) ?? this.#fileAbove(folderOf(folder));
+    const file = this.#destinations.get(hashOf(place.slice(0, -1))) ?? this.#fileAbove(folderOf(folder));
     this.#filesAbove.claim(key, file ?? 0);
     return file;
   }
@@ -163,25 +166,28 @@ function comparable(uri: string): string {
 }
 
 /**
- * Maps keys of any length to rows by a 96-bit hash; one in 10^17 plans with a million rows has a collision. Lies outside of V8's heap,
+ * Maps keys to rows. A key is a 96-bit hash; one in 10^17 plans with a million rows has a collision. Lies outside of V8's heap,
  * where the plan of a million rows took more than a gigabyte.
  */
 class KeyTable {
-  /** Slots of four words: the hash, and the row plus one, or 0 if the slot is free. */
+  /** Slots of four words: the key, and the row plus one, or 0 if the slot is free. */
   #words = new Uint32Array(4 * 1_024);
   #count = 0;
 
-  get(key: string): number | undefined {
-    return this.#rowAt(this.#slotOf(hashOf(key)));
+  get isEmpty(): boolean {
+    return this.#count === 0;
+  }
+
+  get(key: Uint32Array): number | undefined {
+    return this.#rowAt(this.#slotOf(key));
   }
 
   /** Assigns the key to a row. If another row holds it, returns that row instead. */
-  claim(key: string, row: number): number | undefined {
-    const hash = hashOf(key);
-    const slot = this.#slotOf(hash);
+  claim(key: Uint32Array, row: number): number | undefined {
+    const slot = this.#slotOf(key);
     const holder = this.#rowAt(slot);
     if (holder !== undefined) return holder;
-    this.#words.set(hash, slot);
+    this.#words.set(key, slot);
     this.#words[slot + 3] = row + 1;
     this.#count += 1;
     if (this.#count * 8 > this.#words.length) this.#grow();
@@ -193,11 +199,11 @@ class KeyTable {
     return found === 0 ? undefined : found - 1;
   }
 
-  /** The slot that holds the hash, or else the free one for it. */
-  #slotOf(hash: Uint32Array): number {
+  /** The slot that holds the key, or else the free one for it. */
+  #slotOf(key: Uint32Array): number {
     const words = this.#words;
-    const holds = (slot: number) => [0, 1, 2].every((word) => words[slot + word] === hash[word]);
-    let slot = ((hash[0] ?? 0) * 4) % words.length;
+    const holds = (slot: number) => [0, 1, 2].every((word) => words[slot + word] === key[word]);
+    let slot = ((key[0] ?? 0) * 4) % words.length;
     while (words[slot + 3] !== 0 && !holds(slot)) slot = (slot + 4) % words.length;
     return slot;
   }

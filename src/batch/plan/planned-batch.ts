@@ -282,7 +282,7 @@ interface RunWriting {
 export const firstAttempt: Writing = { jobKey: 'plan', attempt: 1 };
 
 /** Maximum chunks in memory, of 64 Ki characters each. */
-const maxHeld = 256;
+const maxHeld = 1_024;
 
 /** Counts the rows of a plan and, if there is anything to convert or report, writes them as a new run of the batch. */
 export async function writeRun(

@@ -132,8 +132,8 @@ export async function readDocument(
     };
     const data = to === 'odt' && reader === 'plain-text' ? withBreakStyle(read.data) : read.data;
     const unread = await describeUnread(request, input, { output: read.data, readAgain });
-    // Line-based writers drop whole tables: `plain` leaves a mark in its text, `vimdoc` nothing.
-    const isDoubtful = to === 'vimdoc' || (to === 'plain' && Buffer.from(read.data).includes('[TABLE]'));
+    // Bibliographies hold no text. Line-based writers drop whole tables: some leave a mark in their text, `vimdoc` nothing.
+    const isDoubtful = /^(biblatex|bibtex|csljson|vimdoc)$/.test(to) || Buffer.from(read.data).includes('[TABLE]');
     const unset = isDoubtful ? describeUnset(await readAgain(), read.data) : {};
     const written = Buffer.from(read.data);
     const pictures = describeBrokenPictures(entriesOf(input).length > 0 ? input : written);

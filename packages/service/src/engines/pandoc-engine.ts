@@ -189,16 +189,17 @@ async function prepare(
   }
   if (reader === 'plain-text') return { from: 'json', input: plainTextDocument(text, writer), warnings };
   const how = { writer, inputName: inputNameFor({ title, inputFormat }), run: runPandoc };
-  const isMarkdown = /^(github-markdown|gfm|markdown|commonmark)/.test(reader);
+  const isMarkdown = /^(github-markdown|gfm|markdown|commonmark|org)/.test(reader);
   if (isMarkdown || reader === 'ipynb') {
-    const whole = reader === 'commonmark' ? text : withWholePipeTables(text);
+    const whole = /^(commonmark|org)$/.test(reader) ? text : withWholePipeTables(text);
     const read = await (isMarkdown ? readMarkdown(whole, { reader, ...how }) : readNotebook(text, how));
     return { ...read, warnings: joinWarnings(warnings, read.warnings) };
   }
   if (reader === 'mediawiki') return { from: reader, input: withWholeWikiTables(text), warnings };
   if (reader === 'rst') {
-    const read = await withListBelowTitle({ from: reader, to: 'json', input: text, inputName: how.inputName });
-    return { ...read, warnings: joinWarnings(warnings, read.warnings) };
+    const whole = await withListBelowTitle({ from: reader, to: 'json', input: text, inputName: how.inputName });
+    const read = await readMarkdown(Buffer.from(whole.input).toString(), { reader: whole.from, ...how });
+    return { ...read, warnings: joinWarnings(warnings, whole.warnings, read.warnings) };
   }
   if (!tabular.has(reader)) return { from: reader, input: text, warnings };
   const { separatedValuesDocument } = await import('./sheets/separated-values.js');

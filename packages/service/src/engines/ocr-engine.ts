@@ -4,7 +4,7 @@ import type { Sharp } from 'sharp';
 import { ConversionFailure, type EngineRequest, type Converted, type ConvertedFile, type Warnings } from './conversion';
 import { describeFrames, loadSharp, maxPixels } from './pictures/image-engine';
 import { readInput } from './input';
-import { describeAttached, describeForms, hasNotes, pageWithForms } from './pdf/pdf-forms';
+import { describeAttached, describeForms, describeUncopied, hasNotes, pageWithForms } from './pdf/pdf-forms';
 import { assemble, copyPdf } from './pdf/pdf-pages';
 import { pageNumbers, drawPage, textOfPage, withPdf } from './pdf/pdf-reader';
 import { lastLine, pathOf, programs, runProgram, workFolderOf } from './programs';
@@ -44,7 +44,7 @@ async function recognisePdf(request: EngineRequest, input: Buffer): Promise<Conv
       const { originalWidth: width, originalHeight: height } = page.getOriginalSize();
       return { number, width, height, hasText: textOfPage(page) !== '', hasNotes: hasNotes(document, number) };
     });
-    return Promise.resolve({ pages: all, attached: describeAttached(document, numbers) });
+    return Promise.resolve({ pages: all, attached: describeUncopied(document, numbers) });
   });
   if (!isAsked && pages.every(({ hasText }) => hasText)) return copyPdf(request, input);
   // Annotations cannot be copied with a page.

@@ -132,8 +132,8 @@ export async function readDocument(
     };
     const data = to === 'odt' && reader === 'plain-text' ? withBreakStyle(read.data) : read.data;
     const unread = await describeUnread(request, input, { output: read.data, readAgain });
-    // Line-based writers drop whole tables: `plain` leaves a mark in its text, `vimdoc` nothing.
-    const isDoubtful = to === 'vimdoc' || (to === 'plain' && Buffer.from(read.data).includes('[TABLE]'));
+    // Bibliographies hold no text. Line-based writers drop whole tables: some leave a mark in their text, `vimdoc` nothing.
+    const isDoubtful = /^(biblatex|bibtex|csljson|vimdoc)$/.test(to) || Buffer.from(read.data).includes('[TABLE]');
     const unset = isDoubtful ? describeUnset(await readAgain(), read.data) : {};
     const written = Buffer.from(read.data);
     const pictures = describeBrokenPictures(entriesOf(input).length > 0 ? input : written);
@@ -189,16 +189,17 @@ async function prepare(
   }
   if (reader === 'plain-text') return { from: 'json', input: plainTextDocument(text, writer), warnings };
   const how = { writer, inputName: inputNameFor({ title, inputFormat }), run: runPandoc };
-  const isMarkdown = /^(github-markdown|gfm|markdown|commonmark)/.test(reader);
+  const isMarkdown = /^(github-markdown|gfm|markdown|commonmark|org)/.test(reader);
   if (isMarkdown || reader === 'ipynb') {
-    const whole = reader === 'commonmark' ? text : withWholePipeTables(text);
+    const whole = /^(commonmark|org)$/.test(reader) ? text : withWholePipeTables(text);
     const read = await (isMarkdown ? readMarkdown(whole, { reader, ...how }) : readNotebook(text, how));
     return { ...read, warnings: joinWarnings(warnings, read.warnings) };
   }
   if (reader === 'mediawiki') return { from: reader, input: withWholeWikiTables(text), warnings };
   if (reader === 'rst') {
-    const read = await withListBelowTitle({ from: reader, to: 'json', input: text, inputName: how.inputName });
-    return { ...read, warnings: joinWarnings(warnings, read.warnings) };
+    const whole = await withListBelowTitle({ from: reader, to: 'json', input: text, inputName: how.inputName });
+    const read = await readMarkdown(Buffer.from(whole.input).toString(), { reader: whole.from, ...how });
+    return { ...read, warnings: joinWarnings(warnings, whole.warnings, read.warnings) };
   }
   if (!tabular.has(reader)) return { from: reader, input: text, warnings };
   const { separatedValuesDocument } = await import('./sheets/separated-values.js');

@@ -1,4 +1,4 @@
-import type { CellObject, WorkBook } from '@e965/xlsx';
+import type { CellObject, WorkBook, WorkSheet } from '@e965/xlsx';
 import { type EngineRequest, type Converted, loadEngine, type Warnings } from './conversion';
 import { readInputText, requireArchive } from './input';
 import { readSeparatedValues, writeSeparatedValues } from './sheets/separated-values';
@@ -37,6 +37,7 @@ function encode(rows: readonly (readonly string[])[], writer: string): Uint8Arra
 async function write(book: WorkBook, writer: string): Promise<Converted> {
   const library = await loadEngine('@e965/xlsx', () => import('@e965/xlsx'));
   const bookType = writer === 'ods' ? 'ods' : 'xlsx';
+  for (const sheet of Object.values(book.Sheets)) stateArea(sheet);
   for (const cell of allCells(book)) {
     if (bookType === 'ods') makeWritable(cell);
     else if (typeof cell.v === 'string') cell.v = escapeCodes(cell.v);
@@ -44,6 +45,14 @@ async function write(book: WorkBook, writer: string): Promise<Converted> {
   const plain = library.write(book, { type: 'buffer', bookType, bookSST: true, compression: true }) as Uint8Array;
   const data = bookType === 'ods' ? withHidden(plain, book, library.CFB as Archives) : plain;
   return { data, warnings: describeChanges(book, library.read(data, { dense: true, sheetStubs: true }), bookType) };
+}
+
+/** The library writes each row and column of the area that the file stated: too few cells, a row without any (it throws), or 17 billion. */
+function stateArea(sheet: WorkSheet): void {
+  const rows = Array.from<CellObject[] | undefined, CellObject[]>(sheet['!data'] ?? [], (row) => row ?? []);
+  const width = rows.reduce((most, { length }) => Math.max(most, length), 1);
+  sheet['!data'] = rows;
+  sheet['!ref'] = `A1:${columnName(width - 1)}${Math.max(rows.length, 1)}`;
 }
 
 /** ODS has no form for an error value, or for a formula without a result. */

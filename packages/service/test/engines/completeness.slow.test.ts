@@ -82,6 +82,13 @@ describe('with engines from npm only', () => {
     return { text: bytes.toString('utf8').split(/\s+/).join(' ').trim(), warnings: warning };
   }
 
+  it.each(['bib', 'bib-bibtex', 'json-csl'])('names the text that a bibliography (%s) cannot hold', async (format) => {
+    const text = await running.client.convertToBytes({ name: 'a.html', data: '<p>Text</p>' }, format);
+    expect(text.warning['TEXT_LOST']).toBe('Not in the result: 1 word(s) (TEXT) of the document.');
+    const books = { name: 'a.bib', data: '@book{a, title={Titled}, author={First, Ann}}' };
+    expect((await running.client.convertToBytes(books, format)).warning).toEqual({});
+  });
+
   it('keeps the visible text of fields of an OpenDocument text, but not of hidden fields', async () => {
     const field = (name: string, text: string, attributes = '') => `<text:${name}${attributes}>${text}</text:${name}>`;
     const body = [

@@ -1,6 +1,6 @@
 import sharp from 'sharp';
 import { serviceOfAllTests, tinySvg } from '../support';
-import { filledForm } from './pdfs';
+import { commented, filledForm } from './pdfs';
 
 /** Pictures and PDF pages, and the parameters of a conversion. */
 
@@ -159,6 +159,16 @@ describe('a PDF converted to PDF', () => {
       .extract({ left: 105, top: 145, width: 10, height: 10 })
       .stats();
     expect(channels[0]?.min).toBeLessThan(100);
+  });
+
+  it('names what a copy of a page lacks: links, comments, files, and text that became a picture', async () => {
+    const { warning } = await client.convertToBytes({ name: 'a.pdf', data: commented('Line') }, 'pdf', { pages: 1 });
+    expect(warning).toEqual({
+      ATTACHMENTS_LOST: expect.any(String) as string,
+      COMMENTS_LOST: expect.any(String) as string,
+      LINKS_LOST: '1 link(s) on pages of the PDF are not in the result.',
+      PAGES_ARE_PICTURES: expect.stringMatching(/^1 page\(s\) that hold text are pictures now/) as string,
+    });
   });
 });
 

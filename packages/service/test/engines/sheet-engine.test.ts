@@ -41,6 +41,18 @@ describe.each(formats)('a CSV file converted to %s', (format) => {
   });
 });
 
+describe.each(formats)('an XLSX spreadsheet converted to %s', (format) => {
+  const rows = `<row r="1">${inline('A1', 'above')}</row><row r="3">${inline('B3', 'below')}</row>`;
+  // The area that the file states: none, less than its cells take, the whole sheet.
+  const areas = ['', '<dimension ref="A1"/>', '<dimension ref="B3:B3"/>', '<dimension ref="A1:XFD1048576"/>'];
+
+  it.each(areas)('keeps cells below an empty row where the file states the area %p', async (before) => {
+    const { bytes, warnings } = await convert(xlsx([{ rows, before }]), 'xlsx', format);
+    expect(Object.keys(warnings)).toEqual(['LOOK_LOST']);
+    expect((await convert(bytes, format, 'csv')).text).toBe('above,\r\n,\r\n,below\r\n');
+  });
+});
+
 it.each(formats)('keeps text that looks like an escape code in CSV converted to %s and back', async (format) => {
   const book = await convert('_x0041_,a_x005F_x0042_\r\n', 'csv', format);
   expect(book.warnings).toEqual({});

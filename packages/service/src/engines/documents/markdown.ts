@@ -14,7 +14,7 @@ const dialect = 'gfm-tex_math_dollars-yaml_metadata_block';
 export const mediaTag = /<(?:video|audio)[\s>]/gi;
 export const keepsHtml = /^(html|revealjs|slidy|epub|gfm|markdown|commonmark)/;
 
-/** The input for pandoc, and the warnings of the runs that made it. */
+/** The input for pandoc, and the warnings of the runs that made it. Takes any markup with HTML, as pandoc's own JSON too. */
 export async function readMarkdown(
   text: string,
   { reader, writer, inputName, run }: { reader: string; writer: string; inputName: string; run: Run },

@@ -8,7 +8,7 @@ const withoutAnyCaptions = /^(jira|mediawiki|plain|vimdoc|xwiki)$/;
 const withoutTableCaptions = /^(djot|jira|muse|tei|xwiki)$/;
 /** When (in Lua) a writer cannot put blocks into a cell: always, beyond a number of columns, or if it holds a table. */
 const flatWhen: readonly [writers: RegExp, when: string][] = [
-  [/^(bbcode|vimdoc)$/, 'true'],
+  [/^(bbcode|markua|vimdoc)$/, 'true'],
   [/^(plain|ansi)$/, '#each.colspecs > 9'],
   [/^asciidoc$/, "cell.contents:find_if(function (block) return block.t == 'Table' end)"],
 ];

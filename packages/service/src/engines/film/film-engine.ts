@@ -18,7 +18,7 @@ export async function convertFilm(request: EngineRequest): Promise<ConvertedFile
     pathOf(programs.ffmpeg),
     [
       ...['-hide_banner', '-nostdin', '-v', 'error'],
-      ...[...inputOf(request), ...plan.parameters],
+      ...[...plan.decoder, ...inputOf(request), ...plan.parameters],
       ...['-f', request.route.writer, result],
     ],
     request,

@@ -59,7 +59,12 @@ const containers: Readonly<Record<string, Container>> = {
 
 const textSubtitles = /^(subrip|ass|ssa|webvtt|mov_text|text)$/;
 
+/** FFmpeg's own decoders of these codecs drop transparency. */
+const alphaDecoders: Readonly<Record<string, string>> = { vp8: 'libvpx', vp9: 'libvpx-vp9' };
+
 export interface TrackPlan {
+  /** Parameters of the input. */
+  readonly decoder: readonly string[];
   readonly parameters: readonly string[];
   readonly kept: readonly Track[];
   readonly lost: readonly Track[];
@@ -83,17 +88,25 @@ export function planTracks({ inputFormat, outputFormat }: EngineRequest, tracks:
     const codec = subtitleCodec(container, track);
     return codec === undefined ? [] : [{ track, codec }];
   });
-  const kept = [...pictures, ...sounds, ...covers, ...subtitles.map(({ track }) => track)];
+  const attachments = outputFormat === 'mkv' ? of('attachment') : [];
+  const kept = [...pictures, ...sounds, ...covers, ...subtitles.map(({ track }) => track), ...attachments];
   // A sound that is extracted from a film needs neither its pictures nor its subtitles.
   const wanted = container.pictures ? tracks : tracks.filter((track) => track.codec_type === 'audio' || isCover(track));
-  const hasAlpha = pictures.some(({ pix_fmt: format }) => /^(yuva|ya|argb|rgba|abgr|bgra|gbrap)/.test(format));
+  const decoder = pictures.flatMap(({ index, codec_name: codec, tags }) => {
+    const name = tags['alpha_mode'] === '1' ? alphaDecoders[codec] : undefined;
+    return name === undefined ? [] : [`-c:${index}`, name];
+  });
+  const isAlpha = ({ pix_fmt: format }: Track) => /^(yuva|ya|argb|rgba|abgr|bgra|gbrap)/.test(format);
+  const hasAlpha = decoder.length > 0 || pictures.some(isAlpha);
   const keepsAlpha = outputFormat === 'webm' || outputFormat === 'gif';
   return {
+    decoder,
     parameters: [
       ...kept.flatMap(({ index }) => ['-map', `0:${index}`]),
       ...(pictures.length > 0 && outputFormat !== 'gif' ? pictureParameters(hasAlpha && keepsAlpha) : []),
       ...covers.flatMap(() => [`-c:v:${pictures.length}`, 'copy', `-disposition:v:${pictures.length}`, 'attached_pic']),
       ...subtitles.flatMap(({ codec }, at) => [`-c:s:${at}`, codec]),
+      ...(attachments.length > 0 ? ['-c:t', 'copy'] : []),
       ...(sounds.length > 0 ? soundParameters(container) : []),
       ...(outputFormat === 'aiff' ? ['-write_id3v2', '1'] : []),
       // These formats keep title, artist and the like in the sound track, not in the file.

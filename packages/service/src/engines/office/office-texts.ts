@@ -209,6 +209,10 @@ function slideTexts(file: Buffer): OfficeTexts {
 const grouping =
   /<p:grpSp(?:\s[^<>]*)?>\s*<p:nvGrpSpPr>[^]*?<\/p:nvGrpSpPr>(?:\s*<p:grpSpPr(?:\s[^<>]*)?(?:\/>|>[^]*?<\/p:grpSpPr>))?|<\/p:grpSp>/g;
 
+/** An object of another program on a slide, such as a table of Excel, of which pandoc does not read the picture. */
+const embeddedObject =
+  /<p:graphicFrame[\s>](?:(?!<\/p:graphicFrame>)[^])*?<p:oleObj[\s>](?:(?!<\/p:graphicFrame>)[^])*?(<p:pic[\s>](?:(?!<\/p:graphicFrame>)[^])*<\/p:pic>)[^]*?<\/p:graphicFrame>/g;
+
 /** The file without hidden slides, hidden shapes and shape groups, so that pandoc reads exactly what is shown. */
 export function readableSlides(file: Buffer): Buffer {
   const book = 'ppt/presentation.xml';
@@ -219,7 +223,7 @@ export function readableSlides(file: Buffer): Buffer {
   );
   const changed = new Map(shown === xml ? [] : [[book, shown]]);
   for (const { name, xml: slide } of partsOf(file, slidePart)) {
-    const seen = withoutHiddenShapes(slide).xml.replace(grouping, '');
+    const seen = withoutHiddenShapes(slide).xml.replace(grouping, '').replace(embeddedObject, '$1');
     if (seen !== slide) changed.set(name, seen);
   }
   return changed.size === 0 ? file : withEntries(file, changed);

@@ -71,6 +71,16 @@ export function describeAttached(document: PDFiumDocument, numbers: readonly num
   return warnings;
 }
 
+/** Warns about what cannot be copied with a page. */
+export function describeUncopied(document: PDFiumDocument, numbers: readonly number[]): Warnings {
+  const annotations = numbers.flatMap((number) => annotationsOf(document.getPage(number)));
+  const links = annotations.filter(({ kind }) => kind === link).length;
+  return {
+    ...describeAttached(document, numbers),
+    ...(links > 0 && { LINKS_LOST: `${links} link(s) on pages of the PDF are not in the result.` }),
+  };
+}
+
 function tickedOn(document: PDFiumDocument, page: PDFiumPage): string[] {
   const { pdfium, handle } = pdfiumOf(page);
   const fields = annotationsOf(page).filter(({ kind }) => kind === formField);

@@ -1,6 +1,6 @@
 import type { PDFiumDocument } from '@hyzyla/pdfium';
 import { ConversionFailure, type EngineRequest, type Converted, oneLine, type Warnings } from '../conversion';
-import { describeAttached, hasNotes, pageWithForms } from './pdf-forms';
+import { describeUncopied, hasNotes, pageWithForms } from './pdf-forms';
 import { pageNumbers, drawPage, textOfPage, withPdf } from './pdf-reader';
 import { installCommand, isHere, programs } from '../programs';
 import { typeset } from '../typesetter';
@@ -35,10 +35,18 @@ async function copyPages(request: EngineRequest, input: Buffer, document: PDFium
   if (request.parameters.pages === undefined) {
     return { data: input, warnings: { ...warnings, ...(empty === 0 && { ALREADY_PDF: alreadyPdf }) } };
   }
+  // Before pages are drawn, which takes their notes away.
+  Object.assign(warnings, describeUncopied(document, numbers));
+  const isDrawn = (number: number) => hasNotes(document, number) && textOfPage(document.getPage(number)) !== '';
+  const pictures = numbers.filter(isDrawn).length;
+  if (pictures > 0) {
+    warnings['PAGES_ARE_PICTURES'] =
+      `${pictures} page(s) that hold text are pictures now, because notes and form fields cannot be copied with a page.`;
+  }
   const files = new Map<string, Uint8Array>([['original.pdf', input]]);
   const placed: PlacedPage[] = [];
   for (const number of numbers) placed.push(await placePage(document, number, files));
-  return { data: await assemble(placed, files), warnings: { ...warnings, ...describeAttached(document, numbers) } };
+  return { data: await assemble(placed, files), warnings };
 }
 
 /** A page as it is, or a picture of it if it has annotations. */

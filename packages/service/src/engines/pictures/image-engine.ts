@@ -53,7 +53,8 @@ async function convertIf(failOn: 'warning' | 'error', request: EngineRequest, in
   const metadata = await source.metadata();
   const unread = metadata.format === 'svg' ? await describeUndrawn(input.toString('utf8')) : describeFrames(input);
   const values = await measuredValues(source, metadata);
-  const warnings = { ...describeLosses(request, metadata), ...unread, ...values?.warnings };
+  const losses = { ...describeLosses(request, metadata), ...(await describeAlpha(request, source, metadata)) };
+  const warnings = { ...losses, ...unread, ...values?.warnings };
   if (values) source.linear(values.factor, values.offset);
   if (writer === 'pdf') {
     const { picturesToPdf } = await import('./picture-pages.js');
@@ -141,24 +142,33 @@ export function encodePicture(image: Sharp, { route: { writer }, parameters: { q
   return write(image, quality === undefined ? {} : { quality });
 }
 
-function describeLosses(
-  { inputFormat, outputFormat, route: { reader, writer } }: EngineRequest,
-  metadata: Metadata,
-): Warnings {
+function describeLosses({ inputFormat, route: { reader, writer } }: EngineRequest, metadata: Metadata): Warnings {
   const warnings: Warnings = {};
   if (metadata.format !== (reader === 'avif' ? 'heif' : reader)) {
     warnings['INPUT_IS_ANOTHER_FORMAT'] =
       `The file is named ${inputFormat} but holds ${metadata.format}; it was converted all the same. Correct its extension.`;
-  }
-  if (metadata.hasAlpha && writer === 'jpeg') {
-    warnings['TRANSPARENCY_LOST'] =
-      `${outputFormat} has no transparency; it was replaced by white. Convert to png, webp or avif to keep it.`;
   }
   if (!paged.has(writer) && writer !== 'pdf' && (metadata.pages ?? 1) > 1) {
     warnings['PAGES_LOST'] =
       `Only the first of ${metadata.pages ?? 1} pages or frames was converted. Convert to pdf or tiff to keep pages, to gif or webp to keep an animation.`;
   }
   return warnings;
+}
+
+/** JPEG has no transparency, and GIF all or none. Many pictures have the channel and make no use of it. */
+async function describeAlpha(
+  { outputFormat, route: { writer } }: EngineRequest,
+  source: Sharp,
+  { hasAlpha }: Metadata,
+): Promise<Warnings> {
+  if (!hasAlpha || (writer !== 'jpeg' && writer !== 'gif')) return {};
+  const alpha = await source.clone().extractChannel('alpha').raw().toBuffer();
+  if (!alpha.some((value) => value < 255 && (writer === 'jpeg' || value > 0))) return {};
+  const became =
+    writer === 'jpeg'
+      ? 'has no transparency; it was replaced by white'
+      : 'has no half transparency; such pixels became opaque, or vanished';
+  return { TRANSPARENCY_LOST: `${outputFormat} ${became}. Convert to png, webp or avif to keep it.` };
 }
 
 const pngStart = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');

@@ -82,6 +82,23 @@ describe('Markdown', () => {
     expect(text.toString('utf8')).toMatch(/A\s+B x2\s+[^]*HTMLCELL[^]*Summed[^]*Hidden text/);
   });
 
+  it.each(['txt', 'docx', 'pdf'])(
+    'keeps HTML that is embedded in reStructuredText and Org, also as %s',
+    async (format) => {
+      const html = '<table><tr><td>Celled</td></tr></table>';
+      const files = [
+        { name: 'a.rst', data: `Title\n=====\n\n.. raw:: html\n\n   ${html}\n\nText\n` },
+        { name: 'a.org', data: `Text\n\n#+BEGIN_EXPORT html\n${html}\n#+END_EXPORT\n` },
+      ];
+      for (const file of files) {
+        const { bytes, warning } = await client.convertToBytes(file, format);
+        const read = await client.convertToBytes({ name: `a.${format}`, data: bytes }, 'txt');
+        expect(read.bytes.toString()).toMatch(/Celled[^]*Text|Text[^]*Celled/);
+        expect(warning).toEqual({});
+      }
+    },
+  );
+
   it.each(['md-gfm', 'md-commonmark', 'md-mmd', 'md-phpextra', 'md-strict', 'md-pandoc'])(
     'keeps embedded HTML in each dialect: %s',
     async (input) => {

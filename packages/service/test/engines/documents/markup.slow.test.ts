@@ -365,7 +365,7 @@ it('keeps tables and notes of several blocks in line-based formats, or names the
   const words = (text: string) =>
     ['Divided', 'First', 'Listed', 'Inner'].filter((word) => text.includes(word)).join(' ');
   const wide = page.replaceAll('<tr>', `<tr>${'<td>a</td>'.repeat(12)}`);
-  for (const output of ['txt-bbcode', 'txt-vimdoc', 'txt', 'adoc']) {
+  for (const output of ['txt-bbcode', 'txt-vimdoc', 'txt', 'adoc', 'md-markua']) {
     for (const each of [page, wide]) {
       const { text, warning } = await converted('a.html', each, output);
       expect([words(text), warning]).toEqual(['Divided First Listed Inner', {}]);

@@ -1,7 +1,10 @@
 import { describeBrokenPictures, describeLostMedia } from '../../../src/engines/documents/office-pictures';
+import { textOfPart } from '../../../src/engines/archive';
+import { readableSlides } from '../../../src/engines/office/office-texts';
 import { tinyPng } from '../../support';
 import { openXml, relation, zip, zipEntry } from '../archives';
 import { frame, odf } from '../odf';
+import { pptx } from '../pptx';
 
 /** Pictures that a document names but lacks, or contains damaged; every reader skips them silently. */
 
@@ -74,4 +77,16 @@ it('counts films and sounds that the result lacks', () => {
   expect(describeLostMedia(file, Buffer.from('%PDF-'))).toEqual(warning(2));
   expect(describeLostMedia(file, slides('Media/a.mp4'))).toEqual(warning(1));
   expect(describeLostMedia(file, slides('Media/a.mp4', 'Media/b.wav'))).toEqual({});
+});
+
+it.each([
+  ['as old programs read it', ''],
+  ['as all programs read it', '<p:oleObj spid="1"><p:embed/></p:oleObj></mc:Choice><mc:Fallback>'],
+])('shows an object of another program on a slide, such as a table of Excel, by its picture, %s', (_how, choice) => {
+  const picture = '<p:pic><p:blipFill><a:blip r:embed="h0"/></p:blipFill></p:pic>';
+  const around = (inside: string) => `<p:graphicFrame><a:graphic>${inside}</a:graphic></p:graphicFrame>`;
+  const table = around('<a:tbl/>');
+  const object = around(`${choice}<p:oleObj progId="Excel.Sheet.12"><p:embed/>${picture}</p:oleObj>`);
+  const slides = readableSlides(pptx([{ shapes: ['Kept'], drawn: `${table}${object}${table}` }]));
+  expect(textOfPart(slides, 'ppt/slides/slide1.xml')).toContain(`${table}${picture}${table}`);
 });

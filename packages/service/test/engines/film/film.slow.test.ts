@@ -64,6 +64,30 @@ withPrograms(['ffmpeg'], () => {
     expect(warning['TRACKS_LOST']).toMatch(/^2 track\(s\) .* flv .*: sound 3 \(deu\), subtitles 4 \(ass\)\./);
   });
 
+  it.each(['libvpx', 'libvpx-vp9'])(
+    'keeps the transparency of a WebM (%s) in WebM, and reports its loss elsewhere',
+    async (codec) => {
+      const pane = ['-f', 'lavfi', '-i', 'color=red@0.3:size=64x48:rate=5:duration=1,format=yuva420p'];
+      const film = made(`${codec}.webm`, ...pane, '-c:v', codec, '-auto-alt-ref', '0');
+      const { bytes, warning } = await client.convertToBytes(film, 'webm');
+      writeFileSync(path.join(folder, 'result'), bytes);
+      const read = ['-v', 'error', '-c:v', 'libvpx-vp9', '-i', path.join(folder, 'result'), '-frames:v', '1'];
+      const pixels = execFileSync('ffmpeg', [...read, '-pix_fmt', 'rgba', '-f', 'rawvideo', '-']);
+      expect(Math.round((pixels[3] ?? 0) / 25.5)).toBe(3);
+      expect(warning).toEqual({});
+      expect(Object.keys((await client.convertToBytes(film, 'mp4')).warning)).toEqual(['TRANSPARENCY_LOST']);
+    },
+  );
+
+  it('keeps the files that are attached to an mkv in mkv', async () => {
+    const font = path.join(folder, 'font.ttf');
+    writeFileSync(font, 'a font');
+    const attached = ['-attach', font, '-metadata:s:t', 'mimetype=application/x-truetype-font'];
+    const { bytes, warning } = await client.convertToBytes(made('fonts.mkv', ...pictures(), ...attached), 'mkv');
+    expect(tracksOf(bytes)).toMatchObject([{ codec_type: 'video' }, { tags: { filename: 'font.ttf' } }]);
+    expect(warning).toEqual({});
+  });
+
   it('keeps the cover of a sound', async () => {
     const cover = ['-map', '0', '-map', '1', '-frames:v', '1', '-c:v', 'mjpeg', '-disposition:v', 'attached_pic'];
     const { bytes, warning } = await client.convertToBytes(made('a.mp3', ...sound(), ...pictures(), ...cover), 'm4a');

@@ -24,9 +24,21 @@ describe('an animated PNG', () => {
   });
 
   it('loses nothing if it has only one frame', async () => {
-    expect((await convertImage(requestOf('png', 'gif'), animated(1))).warnings).toEqual({});
-    expect((await convertImage(requestOf('png', 'gif'), tinyPng)).warnings).toEqual({});
+    expect((await convertImage(requestOf('png', 'webp'), animated(1))).warnings).toEqual({});
+    expect((await convertImage(requestOf('png', 'webp'), tinyPng)).warnings).toEqual({});
   });
+});
+
+it('names transparency that the result cannot hold, and only if the picture makes use of it', async () => {
+  const named = async (alpha: number, writer: string) => {
+    const create = { width: 2, height: 2, channels: 4, background: { r: 200, g: 0, b: 0, alpha } } as const;
+    const { warnings } = await convertImage(requestOf('png', writer), await sharp({ create }).png().toBuffer());
+    return 'TRANSPARENCY_LOST' in warnings;
+  };
+  const lossesOf = async (writer: string) => Promise.all([0, 0.2, 1].map((alpha) => named(alpha, writer)));
+  expect(await lossesOf('jpeg')).toEqual([true, true, false]);
+  expect(await lossesOf('gif')).toEqual([false, true, false]);
+  expect(await lossesOf('webp')).toEqual([false, false, false]);
 });
 
 /** A TIFF of one row of 32-bit values; `format`: 1 integer, 3 floating point. */

@@ -10,6 +10,7 @@ import {
   type ConversionJobInput,
   type ConversionSource,
 } from '../job/types';
+import { resultUri } from '../batch/uris';
 import { isFormatName, parametersKey, problemOfParameters } from '../job/parameters';
 import { problemOfDuration } from '../job/duration';
 import { problemsOf } from '../messages/schema-problems';
@@ -125,14 +126,17 @@ export function splitRequest<Request extends object, Shape>(request: Request, { 
  */
 export function toJobInput(request: ConversionRequest, defaultApp: string): ConversionJobInput {
   checkRequest(requestSchema, request, "This conversion can't be started.");
-  const { app, source, parameters, destination, ...rest } = request;
+  const { app, source: from, parameters, destination, ...rest } = request;
+  const source = typeof from === 'string' ? { uri: toUri(from) } : from;
   // In the order in which the Temporal UI should show them.
   return {
     app: app ?? defaultApp,
-    source: typeof source === 'string' ? { uri: toUri(source) } : source,
+    source,
     ...rest,
     ...(parametersKey(parameters) !== '' && { parameters }),
-    ...(destination !== undefined && { destination: toUri(destination) }),
+    ...(destination !== undefined && {
+      destination: resultUri({ source, output: request.output, destination: toUri(destination) }),
+    }),
   };
 }
 

@@ -235,6 +235,13 @@ export function sourceName(source: ConversionSource): string {
   return 'uri' in source ? lastSegment(source.uri) : (source.name ?? `task ${source.connector}`);
 }
 
+/** Name of a job's result in a folder: the source's name with the target format as extension. */
+export function outputName(sourceName: string, output: string): string {
+  const base = sourceName.replace(/\.[^.]*$/, '') || sourceName;
+  // `txt-markdown` is the format `txt` in the variant `markdown`.
+  return `${base}.${output.split('-', 1)[0] ?? output}`;
+}
+
 /** One line that identifies a job: `invoice-17.docx → pdf`. */
 export function jobSummary({ source, output }: Pick<ConversionJobInput, 'source' | 'output'>): string {
   return `${sourceName(source)} → ${output}`;

@@ -7,7 +7,7 @@ describe('toJobInput', () => {
       app: 'embedded',
       source: { uri: pathToFileURL(`${process.cwd()}/a b.md`).href },
       output: 'pdf',
-      destination: `${pathToFileURL(`${process.cwd()}/out`).href}/`,
+      destination: pathToFileURL(`${process.cwd()}/out/a b.pdf`).href,
     }));
 
   it('leaves URIs and connectors unchanged', () => {

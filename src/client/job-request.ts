@@ -9,6 +9,7 @@ import {
   sourceName,
   type ConversionJobInput,
   type ConversionSource,
+  type JobRequest,
 } from '../job/types';
 import { resultUri } from '../batch/uris';
 import { isFormatName, parametersKey, problemOfParameters } from '../job/parameters';
@@ -71,11 +72,14 @@ const requestSchema = z.strictObject({
   ...jobOptions,
   app: nonEmptyText.optional(),
   source: z
-    .union([
-      nonEmptyText,
-      z.strictObject({ uri: nonEmptyText }),
-      z.strictObject({ connector: nonEmptyText, name: nonEmptyText.optional() }),
-    ])
+    .union(
+      [
+        nonEmptyText,
+        z.strictObject({ uri: nonEmptyText }),
+        z.strictObject({ connector: nonEmptyText, name: nonEmptyText.optional() }),
+      ],
+      'must be a path, a URI, { uri } or { connector }',
+    )
     .refine(
       (source) => !holdsCredentials(typeof source === 'string' ? source : 'uri' in source ? source.uri : ''),
       credentialsProblem,
@@ -88,10 +92,7 @@ const requestSchema = z.strictObject({
 });
 
 /** A program's request for a job: the workflow's input, with paths allowed in place of `file:` URIs. */
-export interface ConversionRequest extends Omit<
-  ConversionJobInput,
-  'app' | 'source' | 'upload' | 'announcesUpload' | 'recall'
-> {
+export interface ConversionRequest extends Omit<JobRequest, 'app' | 'source'> {
   /** Default: the client's app profile. */
   app?: string;
   /** A path or `file:` URI, or a value of `ConversionJobInput.source`. */

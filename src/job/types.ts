@@ -75,6 +75,9 @@ export interface ConversionJobInput {
   policies?: ConversionPolicies;
 }
 
+/** What a caller may set. The rest is what jobs and batches tell each other. */
+export type JobRequest = Omit<ConversionJobInput, 'replaces' | 'upload' | 'announcesUpload' | 'recall'>;
+
 /** How a job continues from the last run under its id, which has ended: see docs/repetition.md. */
 export interface Recall {
   runId: string;

@@ -2,6 +2,7 @@ import { readBatchItems, rereadBatchItems, writeBatchPart } from '../batch/batch
 import { endRun } from '../batch/end-run';
 import { sendNotice } from '../notices/send-notice';
 import { recallJob } from '../recall/recall-job';
+import { resultUri } from '../batch/uris';
 import type { ConversionActivities } from '../job/activities';
 import type { BatchActivities } from '../batch/model/activities';
 import type { NoticeActivities } from '../batch/model/notices';
@@ -32,7 +33,9 @@ export function createActivities(
     'conversion.downloadFile': createDownloadFile(dependencies),
     'conversion.discardDownload': createDiscardDownload(dependencies),
     // All activities of batches and sweeps are idempotent: a repeated write replaces the earlier one.
-    'conversion.workerSettings': batchStep((_input, _step, client) => Promise.resolve(workerSettings(client, notify))),
+    'conversion.workerSettings': batchStep(({ job }, _step, client) =>
+      Promise.resolve({ ...workerSettings(client, notify), ...(job && { resultUri: resultUri(job) }) }),
+    ),
     'conversion.readBatchItems': batchStep((input, { signal }) => readBatchItems(files, input, signal)),
     'conversion.rereadBatchItems': batchStep((input, { signal }) => rereadBatchItems(files, input, signal)),
     'conversion.writeBatchPart': batchStep((input, step) => writeBatchPart(files, input, step)),

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { sameContent } from '../batch/contents';
-import type { ConversionJobInput, OnExisting } from '../job/types';
+import { outputName, type ConversionJobInput, type OnExisting } from '../job/types';
 import { StorageError } from '../storage/errors';
 import type { DestinationPlan } from '../storage/file-store';
 import type { Stores } from '../storage/stores';
@@ -53,13 +53,6 @@ export async function assertUnchanged(files: Stores, uri: string, stamp: string 
   if (now.kind === 'none' || (now.kind === 'file' && now.stamp === stamp)) return;
   const message = `Cannot write ${uri}: somebody has changed it while its new version was made.`;
   throw new StorageError({ code: 'DESTINATION_EXISTS', message, uri, retryable: true });
-}
-
-/** Name of a job's result in a folder: the source's name with the target format as extension. */
-export function outputName(sourceName: string, output: string): string {
-  const base = sourceName.replace(/\.[^.]*$/, '') || sourceName;
-  // `txt-markdown` is the format `txt` in the variant `markdown`.
-  return `${base}.${output.split('-', 1)[0] ?? output}`;
 }
 
 interface Uploaded {

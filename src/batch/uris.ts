@@ -1,6 +1,8 @@
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { decoded, holdsCredentials, lastSegment, withoutSecrets } from '../job/types';
+import { decoded, holdsCredentials, lastSegment, outputName, sourceName, withoutSecrets } from '../job/types';
+import { makeSafeName } from '../storage/file-name';
+import type { JobPlace } from './model/activities';
 import { shownPath } from '../storage/file-uri';
 
 /*
@@ -55,6 +57,12 @@ export function relativeTo(folder: string, uri: string): string {
 export function within(folder: string, relative: string): string {
   if (!isLocal(folder)) return folder + relative.split('/').map(encodeURIComponent).join('/');
   return folder + pathToFileURL(`/${relative}`, { windows: false }).href.slice('file:///'.length);
+}
+
+/** Where a job's result goes, by which the job is named: into a folder, whose URI ends with a slash, under the name of the source. */
+export function resultUri({ source, output, destination }: JobPlace): string {
+  if (!destination.endsWith('/')) return destination;
+  return within(destination, makeSafeName(outputName(sourceName(source), output)));
 }
 
 /** URI of what a user wrote, a path or a URI, relative to a folder; undefined if it is neither. */

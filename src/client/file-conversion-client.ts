@@ -241,7 +241,7 @@ export class FileConversionClient {
     if (options.onRunning === 'attach') await this.findOf(type, workflowId);
     const { attributes, ...texts } = shown;
     const { taskQueue } = this;
-    const started = { app: input.app, attributes, isListed: await this.listing.isListed() };
+    const started = { type, app: input.app, attributes, isListed: await this.listing.isListed() };
     const args: [Input] = [input];
     return { workflowId, taskQueue, ...texts, ...toWorkflowOptions(options, started), args };
   }

@@ -9,7 +9,9 @@ import {
   sourceName,
   type ConversionJobInput,
   type ConversionSource,
+  type JobRequest,
 } from '../job/types';
+import { resultUri } from '../batch/uris';
 import { isFormatName, parametersKey, problemOfParameters } from '../job/parameters';
 import { problemOfDuration } from '../job/duration';
 import { problemsOf } from '../messages/schema-problems';
@@ -70,11 +72,14 @@ const requestSchema = z.strictObject({
   ...jobOptions,
   app: nonEmptyText.optional(),
   source: z
-    .union([
-      nonEmptyText,
-      z.strictObject({ uri: nonEmptyText }),
-      z.strictObject({ connector: nonEmptyText, name: nonEmptyText.optional() }),
-    ])
+    .union(
+      [
+        nonEmptyText,
+        z.strictObject({ uri: nonEmptyText }),
+        z.strictObject({ connector: nonEmptyText, name: nonEmptyText.optional() }),
+      ],
+      'must be a path, a URI, { uri } or { connector }',
+    )
     .refine(
       (source) => !holdsCredentials(typeof source === 'string' ? source : 'uri' in source ? source.uri : ''),
       credentialsProblem,
@@ -87,10 +92,7 @@ const requestSchema = z.strictObject({
 });
 
 /** A program's request for a job: the workflow's input, with paths allowed in place of `file:` URIs. */
-export interface ConversionRequest extends Omit<
-  ConversionJobInput,
-  'app' | 'source' | 'upload' | 'announcesUpload' | 'recall'
-> {
+export interface ConversionRequest extends Omit<JobRequest, 'app' | 'source'> {
   /** Default: the client's app profile. */
   app?: string;
   /** A path or `file:` URI, or a value of `ConversionJobInput.source`. */
@@ -125,14 +127,17 @@ export function splitRequest<Request extends object, Shape>(request: Request, { 
  */
 export function toJobInput(request: ConversionRequest, defaultApp: string): ConversionJobInput {
   checkRequest(requestSchema, request, "This conversion can't be started.");
-  const { app, source, parameters, destination, ...rest } = request;
+  const { app, source: from, parameters, destination, ...rest } = request;
+  const source = typeof from === 'string' ? { uri: toUri(from) } : from;
   // In the order in which the Temporal UI should show them.
   return {
     app: app ?? defaultApp,
-    source: typeof source === 'string' ? { uri: toUri(source) } : source,
+    source,
     ...rest,
     ...(parametersKey(parameters) !== '' && { parameters }),
-    ...(destination !== undefined && { destination: toUri(destination) }),
+    ...(destination !== undefined && {
+      destination: resultUri({ source, output: request.output, destination: toUri(destination) }),
+    }),
   };
 }
 

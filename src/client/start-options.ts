@@ -1,6 +1,7 @@
 import type { Priority, SearchAttributePair, VersioningOverride } from '@temporalio/common';
 import { z } from 'zod';
 import { defined } from '../job/defined';
+import { conversionJobType } from '../job/names';
 import { searchAttributes, storable } from '../job/search-attributes';
 import { isTag, maxTags } from '../job/tags';
 import type { Duration } from '../job/policies';
@@ -34,13 +35,7 @@ export interface StartOptions extends WorkflowStart {
   batchId?: string;
 }
 
-/** Strict: a misspelled name such as `workflowID` would start a second job beside the intended one. */
-const schema = z.strictObject({
-  workflowId: idText.max(1_000).optional(),
-  batchId: z.string().optional(),
-  resubmit: z.boolean().optional(),
-  again: z.boolean().optional(),
-  onRunning: z.enum(['fail', 'attach']).optional(),
+const shape = {
   startDelay: durationSchema.optional(),
   // Validated by Temporal.
   versioningOverride: z.unknown().optional(),
@@ -55,7 +50,18 @@ const schema = z.strictObject({
       fairnessWeight: z.number().min(0.001).max(1_000).optional(),
     })
     .optional(),
+};
+
+/** Strict: a misspelled name such as `workflowID` would start a second job beside the intended one. */
+const jobSchema = z.strictObject({
+  ...shape,
+  workflowId: idText.max(1_000).optional(),
+  batchId: z.string().optional(),
+  resubmit: z.boolean().optional(),
+  again: z.boolean().optional(),
 });
+/** A batch takes `resubmit` and `again` in its request: here they would do nothing. */
+const batchSchema = z.strictObject({ ...shape, onRunning: z.enum(['fail', 'attach']).optional() });
 
 /**
  * Converts start options to those of Temporal's client.
@@ -63,9 +69,14 @@ const schema = z.strictObject({
  */
 export function toWorkflowOptions(
   options: StartOptions & BatchStartOptions,
-  { app, attributes, isListed }: { app: string; attributes: readonly SearchAttributePair[]; isListed: boolean },
+  {
+    type,
+    app,
+    attributes,
+    isListed,
+  }: { type: string; app: string; attributes: readonly SearchAttributePair[]; isListed: boolean },
 ) {
-  checkRequest(schema, options, "These start options can't be used.");
+  checkRequest(type === conversionJobType ? jobSchema : batchSchema, options, "These start options can't be used.");
   const { onRunning, tags = [], priority, startDelay, versioningOverride } = options;
   if (tags.length > 0 && !isListed) {
     const problem = `tags: the namespace lacks search attributes, of which this needs ${searchAttributes.tags.name}. Register them: fileconv namespace init`;

@@ -75,6 +75,9 @@ export interface ConversionJobInput {
   policies?: ConversionPolicies;
 }
 
+/** What a caller may set. The rest is what jobs and batches tell each other. */
+export type JobRequest = Omit<ConversionJobInput, 'replaces' | 'upload' | 'announcesUpload' | 'recall'>;
+
 /** How a job continues from the last run under its id, which has ended: see docs/repetition.md. */
 export interface Recall {
   runId: string;
@@ -233,6 +236,13 @@ export function placeOf(uri: string): string {
 /** The display name of a job's source. */
 export function sourceName(source: ConversionSource): string {
   return 'uri' in source ? lastSegment(source.uri) : (source.name ?? `task ${source.connector}`);
+}
+
+/** Name of a job's result in a folder: the source's name with the target format as extension. */
+export function outputName(sourceName: string, output: string): string {
+  const base = sourceName.replace(/\.[^.]*$/, '') || sourceName;
+  // `txt-markdown` is the format `txt` in the variant `markdown`.
+  return `${base}.${output.split('-', 1)[0] ?? output}`;
 }
 
 /** One line that identifies a job: `invoice-17.docx → pdf`. */

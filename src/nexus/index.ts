@@ -2,10 +2,10 @@
 import type { BatchRequest } from '../client/batch-request';
 import type { OperationDefinition } from 'nexus-rpc';
 import type { BatchState, ConversionBatchResult } from '../batch/model/state';
-import type { ConversionJobInput, ConversionJobResult, ConversionJobState } from '../job/types';
+import type { ConversionJobResult, ConversionJobState, JobRequest } from '../job/types';
 
 /** Input of the operation `convert`: a job. Every file must be a URI, since the programs do not share a working directory. */
-export interface ConvertInput extends ConversionJobInput {
+export interface ConvertInput extends JobRequest {
   /**
    * Identifies the job for the caller: one job for each app and key, however often it is called. Up to 200 characters; part of the
    * workflow id, which is never encrypted.

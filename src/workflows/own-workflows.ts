@@ -30,10 +30,8 @@ export async function executeConversion(
   { workflowId, isListed }: ChildListing & { workflowId?: string } = {},
 ): Promise<ConversionJobResult> {
   const { onUnknownOutcome, onExisting } = resolvePolicies(input);
-  const { destination } = input;
   let number = 1;
-  let asked = input;
-  let id = workflowId ?? (await idOf(input, number));
+  let { id, asked } = workflowId === undefined ? await placed(input, number) : { id: workflowId, asked: input };
   let recall: Recall | undefined;
   for (;;) {
     try {
@@ -48,17 +46,19 @@ export async function executeConversion(
     const { runId, taken } = await endOfLast(id, asked);
     recall = runId === undefined ? undefined : { runId, onUnknownOutcome, isSingle: true };
     if (!taken) continue;
-    if (onExisting !== 'rename' || workflowId !== undefined || destination === undefined) throw taken;
+    if (onExisting !== 'rename' || workflowId !== undefined) throw taken;
     number += 1;
-    id = await idOf(input, number);
-    asked = { ...input, destination: numberedDestination(destination, number) };
+    ({ id, asked } = await placed(input, number));
   }
 }
 
-async function idOf({ source, destination }: ConversionJobInput, number: number): Promise<string | undefined> {
-  if (destination === undefined) return undefined;
-  const { hidesNames } = await fileSteps['conversion.workerSettings']({});
-  return jobIdOf({ source, destination }, { isHidden: hidesNames, number });
+async function placed(input: ConversionJobInput, number: number): Promise<{ id?: string; asked: ConversionJobInput }> {
+  const { source, output, destination } = input;
+  if (destination === undefined) return { asked: input };
+  const job = { source, output, destination };
+  const { hidesNames, resultUri = destination } = await fileSteps['conversion.workerSettings']({ job });
+  const id = jobIdOf({ source, destination: resultUri }, { isHidden: hidesNames, number });
+  return { id, asked: { ...input, destination: numberedDestination(resultUri, number) } };
 }
 
 /** The last run under this id, once it has ended, if Temporal still knows it; or that a job makes something else there. */

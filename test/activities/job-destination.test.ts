@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { outputName, planDestination } from '../../src/activities/job-destination';
+import { planDestination } from '../../src/activities/job-destination';
+import { outputName } from '../../src/job/types';
 import { createLocalFiles } from '../../src/storage/local-files';
 import { Stores } from '../../src/storage/stores';
 import { makeFolder, sha256, uriOf } from '../storage/folder';

@@ -1,4 +1,5 @@
 import { pathToFileURL } from 'node:url';
+import schemas from '../../docs/embedding/schemas.json';
 import { InvalidRequestError, newWorkflowId, toJobInput } from '../../src/client/job-request';
 
 describe('toJobInput', () => {
@@ -7,7 +8,7 @@ describe('toJobInput', () => {
       app: 'embedded',
       source: { uri: pathToFileURL(`${process.cwd()}/a b.md`).href },
       output: 'pdf',
-      destination: `${pathToFileURL(`${process.cwd()}/out`).href}/`,
+      destination: pathToFileURL(`${process.cwd()}/out/a b.pdf`).href,
     }));
 
   it('leaves URIs and connectors unchanged', () => {
@@ -18,8 +19,15 @@ describe('toJobInput', () => {
     });
   });
 
+  it('takes every field that the schema of the Nexus operation names', () => {
+    const fields = Object.keys(schemas.$defs.ConvertInput.properties).filter((field) => field !== 'key');
+    const request = Object.fromEntries(fields.map((field) => [field, null]));
+    expect(() => toJobInput(request as never, 'embedded')).toThrow(/^(?!.*Unrecognized)/);
+  });
+
   it.each([
     [{ source: '', output: 'pdf' }, 'source'],
+    [{ source: {} as { uri: string }, output: 'pdf' }, 'source: must be a path, a URI, { uri } or { connector }'],
     [{ source: 'a.md', output: '../pdf' }, 'output'],
     [{ source: 'a.md', output: 'pdf', policies: { uploadDeadline: 'soon' } }, 'policies.uploadDeadline'],
     [{ source: 'a.md', output: 'pdf', policies: { conversionDeadline: 1e16 } }, 'at most 100 years'],

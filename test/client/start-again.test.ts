@@ -58,6 +58,19 @@ it('attaches to a running job', async () => {
   expect(rig.stub.count('convert/file')).toBe(1);
 });
 
+it('is the same job, whether its destination is the folder or the file in it', async () => {
+  const job = await leaveAccepted();
+  const folder = `${path.dirname(destination)}/`;
+  const again = await start({ destination: folder });
+  const other = await start({ destination: folder, output: 'html' });
+  rig.stub.asAlways('task/response');
+  expect([again.isAttached, again.workflowId, other.isAttached]).toEqual([true, job.workflowId, false]);
+  expect(await again.result()).toMatchObject({ output: { name: 'report.pdf' } });
+  expect(await other.result()).toMatchObject({ output: { name: 'report.html' } });
+  await writeFile(source, '# another\n');
+  expect(await finish({ destination: folder, onExisting: 'overwrite' })).toEqual({ ...converted, conversions: 3 });
+});
+
 it('gives the result of the job that it has attached to, not of a later one', async () => {
   const job = await leaveAccepted();
   const again = await start();

@@ -87,6 +87,7 @@ it.each<[object, RegExp]>([
   [{ workflowId: 'half \ud83d' }, /workflowId: must be well-formed/],
   [{ workflowID: 'invoice' }, /"workflowID"/],
   [{ resubmit: 'yes' }, /resubmit/],
+  [{ onRunning: 'attach' }, /"onRunning"/],
   [{ again: 'no' }, /again/],
   [{ startDelay: 'soon' }, /startDelay: must be .* not "soon"/],
   [{ startDelay: -5 }, /startDelay/],
@@ -100,6 +101,11 @@ it.each<[object, RegExp]>([
   const started = start(options);
   await expect(started).rejects.toThrow(InvalidRequestError);
   await expect(started).rejects.toThrow(message);
+});
+
+it('a batch is not started with options of a job, which would do nothing', async () => {
+  const started = rig.client.startBatch({ name: `b-${randomUUID()}`, items: [] }, { again: true } as object);
+  await expect(started).rejects.toThrow('"again"');
 });
 
 it('in a namespace without one of the attributes, jobs run unlisted, and tags are rejected until it is registered', async () => {

@@ -10,7 +10,7 @@ import { jobIdOf } from '../../src/job/job-id';
 import { runsOf } from '../support/batches';
 import { quickPolicies, rigOfEachTest } from '../support/conversion-worker';
 import { resetWorkflow } from '../support/reset';
-import { answerError } from '../support/stub-service';
+import { answerError, cut } from '../support/stub-service';
 import { until } from '../support/until';
 
 /** Batches that are reset by hand, or whose jobs are reset, on a real Temporal server. */
@@ -121,6 +121,20 @@ it('a batch that is reset to before it restarted a job learns of that job, and d
   expect(await rig.client.getBatch(name).result()).toMatchObject({ status: 'completed', failed: 0 });
   expect(submitted()).toBe(1);
   await replays(name);
+});
+
+it('a batch that is reset does not repeat the wish to submit after an unknown outcome', async () => {
+  rig.stub.on('convert/file', (_seen, response) => cut(response));
+  const items = [
+    { source: await rig.source('1.md'), output: 'pdf', destination: path.join(rig.folder, 'out', '1.pdf') },
+  ];
+  const request = { name: randomUUID(), items, policies: { ...quickPolicies, onUnknownOutcome: 'fail' as const } };
+  await (await rig.client.startBatch(request)).result();
+  await (await rig.client.startBatch({ ...request, resubmit: true })).result();
+  await resetWorkflow(rig.temporal, request.name, 'start');
+  expect(await rig.client.getBatch(request.name).result()).toMatchObject({ failed: 1, kept: 1 });
+  expect(submitted()).toBe(2);
+  await replays(request.name);
 });
 
 it('a job that is reset after its batch has continued as new still belongs to its row', async () => {

@@ -29,7 +29,7 @@ it('reads from the store and writes to it', async () => {
 
 it.each([
   ['SOURCE_NOT_FOUND', { source: 'memory:///in/missing.md' }],
-  ['UNSUPPORTED_URI', { source: 'elsewhere:///in/report.md' }],
+  ['UNSUPPORTED_URI', { source: 'elsewhere:///in/report.md', destination: 'memory:///elsewhere/' }],
   ['DESTINATION_IS_SOURCE', { destination: 'memory:///in/report.md' }],
 ])('fails the job at the first attempt, before any request, if the store reports %s', async (code, request) => {
   const job = await start(request);

@@ -147,6 +147,8 @@ describe('a job of executeConversion', () => {
     const done = { status: 'skipped', recalled: true };
     await expect(convertOnce({ ...overwriting, destination })).resolves.toMatchObject(done);
     await expect(convertOnce({ ...overwriting, destination: other(destination) })).resolves.toMatchObject(done);
+    const inFolder = { ...usual, source, destination: new URL('.', destination).href };
+    await expect(convertOnce(inFolder)).resolves.toMatchObject(done);
     const asked = { ...overwriting, destination: other(destination) };
     await expect(rig.client.convert(asked)).resolves.toMatchObject(done);
     const [item] = await rig.client

@@ -132,8 +132,8 @@ export interface AwaitJobsResult {
 /** The activities of a batch, by their names in the history. */
 export interface BatchActivities {
   'conversion.planBatch'(input: PlanBatchInput): Promise<PlanBatchResult>;
-  /** For inline items, which are not planned. */
-  'conversion.workerSettings'(input: object): Promise<WorkerSettings>;
+  /** For inline items, which are not planned, and for a job of somebody's own workflow. */
+  'conversion.workerSettings'(input: { job?: JobPlace }): Promise<WorkerSettings & { resultUri?: string }>;
   'conversion.readBatchItems'(input: ReadBatchItemsInput): Promise<ReadBatchItemsResult>;
   'conversion.rereadBatchItems'(input: RereadBatchItemsInput): Promise<RereadBatchItemsResult>;
   'conversion.writeBatchPart'(input: WriteBatchPartInput): Promise<void>;
@@ -150,6 +150,8 @@ export interface PlanBatchInput {
   onUnknownOutcome: OnUnknownOutcome;
   again?: true;
 }
+
+export type JobPlace = Pick<ConversionJobInput, 'source' | 'output'> & { destination: string };
 
 /** Reported by the worker, whose data converter is the same as that of the batch's starter. */
 export interface WorkerSettings extends Pick<NoticeSettings, 'notifies'> {

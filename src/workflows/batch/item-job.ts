@@ -61,9 +61,9 @@ export function againUnlessReset({ again }: ConversionBatchInput): { again?: tru
   return again && !wasReset() ? { again } : {};
 }
 
-/** For charges left by earlier jobs; for its own submits, a job follows its policy. */
+/** For charges left by earlier jobs; for its own submits, a job follows its policy. A reset does not repeat `resubmit` either. */
 export function ruleOf({ isScheduled, resubmit, policies }: ConversionBatchInput): OnUnknownOutcome {
-  if (resubmit) return 'resubmit';
+  if (resubmit && !wasReset()) return 'resubmit';
   return isScheduled ? 'fail' : (policies?.onUnknownOutcome ?? defaultPolicies.onUnknownOutcome);
 }
 

@@ -91,7 +91,10 @@ export async function batchRetry(
   const { folder, cwd, unconvertible, moves } = request.plan;
   const input = defined({
     ...request,
-    ...defined({ maxVcredits, resubmit, again }),
+    ...defined({ maxVcredits }),
+    // Hold for one run: those of the last one stand in Temporal's input.
+    resubmit,
+    again,
     // A schedule has moved its sources, so the paths of the last run no longer apply.
     plan: moves
       ? { ...request.plan, moves: { ...moves, restores: true as const } }

@@ -104,12 +104,7 @@ export class FileConversionClient {
     const { resubmit, again } = options;
     const { args, ...start } = await this.jobStart(request, options);
     const [input] = args;
-    const {
-      destination,
-      source,
-      onExisting,
-      policies: { onUnknownOutcome = defaultPolicies.onUnknownOutcome } = {},
-    } = input;
+    const { destination, onExisting, policies: { onUnknownOutcome = defaultPolicies.onUnknownOutcome } = {} } = input;
     const rules = { onUnknownOutcome: resubmit ? ('resubmit' as const) : onUnknownOutcome, isSingle: true as const };
     let { workflowId } = start;
     let asked = input;
@@ -143,7 +138,7 @@ export class FileConversionClient {
       }
       number += 1;
       recall = undefined;
-      workflowId = jobIdOf({ source, destination }, { isHidden: this.isHidden, number });
+      workflowId = jobIdOf(destination, { isHidden: this.isHidden, number });
       asked = { ...input, destination: numberedDestination(destination, number) };
     }
   }
@@ -210,9 +205,7 @@ export class FileConversionClient {
     const { source, destination } = input;
     const { isHidden } = this;
     const {
-      workflowId = destination === undefined
-        ? newWorkflowId(source, { isHidden })
-        : jobIdOf({ source, destination }, { isHidden }),
+      workflowId = destination === undefined ? newWorkflowId(source, { isHidden }) : jobIdOf(destination, { isHidden }),
     } = options;
     return this.startOptions(conversionJobType, { workflowId, input, shown: shownJob(input, options), options });
   }

@@ -1,36 +1,30 @@
-import { placeOf, sourceName, type ConversionSource } from './types';
+import { placeOf } from './types';
 
 const maxPartLength = 80;
 
-interface Placed {
-  source: ConversionSource;
-  /** Where the result goes; for a folder (ending with a slash), the id also depends on the source. */
-  destination: string;
-}
-
 /**
- * The id of the job that writes to a destination. It does not depend on the caller, so only one such job runs at a time:
+ * The id of the job that writes to a destination, which is a file. It does not depend on the caller, so only one such job runs at a time:
  * `invoices/invoice-17.pdf-9a1c3f2a91c04bd7`. Ids are never encrypted: `isHidden` leaves the names out.
  *
  * @param options.number from 2, for another source whose result gets a number in its name (`onExisting: 'rename'`).
  */
 export function jobIdOf(
-  { source, destination }: Placed,
+  destination: string,
   { isHidden = false, number = 1 }: { isHidden?: boolean | undefined; number?: number | undefined } = {},
 ): string {
-  const isFolder = destination.endsWith('/');
   const place = placeOf(destination);
-  const key = isFolder ? `${place}\0${'uri' in source ? placeOf(source.uri) : source.connector}` : place;
-  const suffix = `${digest(key)}${number > 1 ? `-${number}` : ''}`;
+  const suffix = `${digest(place)}${number > 1 ? `-${number}` : ''}`;
   if (isHidden) return suffix;
-  const [folder = '', name = ''] = place.split('/').slice(-2);
-  const parts = [folder, isFolder ? sourceName(source) : name].map(readable).filter((part) => part !== '');
+  const parts = place
+    .split('/')
+    .slice(-2)
+    .map(readable)
+    .filter((part) => part !== '');
   return `${parts.join('/')}-${suffix}`;
 }
 
 /**
- * The destination of a job whose id has a number, `report%20(1).pdf` for 2, so that concurrent jobs do not compete for a name. In a
- * folder, the number is only added on delivery.
+ * The destination of a job whose id has a number, `report%20(1).pdf` for 2, so that concurrent jobs do not compete for a name.
  */
 export function numberedDestination(destination: string, number: number): string {
   if (number === 1) return destination;

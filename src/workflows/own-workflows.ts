@@ -57,7 +57,7 @@ async function placed(input: ConversionJobInput, number: number): Promise<{ id?:
   if (destination === undefined) return { asked: input };
   const job = { source, output, destination };
   const { hidesNames, resultUri = destination } = await fileSteps['conversion.workerSettings']({ job });
-  const id = jobIdOf({ source, destination: resultUri }, { isHidden: hidesNames, number });
+  const id = jobIdOf(resultUri, { isHidden: hidesNames, number });
   return { id, asked: { ...input, destination: numberedDestination(resultUri, number) } };
 }
 

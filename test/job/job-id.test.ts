@@ -1,3 +1,4 @@
+import { resultUri } from '../../src/batch/uris';
 import { jobIdOf, numberedDestination } from '../../src/job/job-id';
 
 it.each([
@@ -5,7 +6,6 @@ it.each([
   ['file:///out/report.pdf', 2, 'file:///out/report%20(1).pdf'],
   ['s3://bucket/a.b/report', 3, 's3://bucket/a.b/report%20(2)'],
   ['file:///out/.profile', 2, 'file:///out/.profile%20(1)'],
-  ['file:///out/', 2, 'file:///out/'],
 ])('the result at %s of job %i is %s', (destination, number, numbered) => {
   expect(numberedDestination(destination, number)).toBe(numbered);
 });
@@ -17,14 +17,12 @@ it.each([
   ],
   ['s3://bucket/dt%3D1/a%20b.pdf', ['S3://bucket/dt=1/a b.pdf']],
 ])('the job of %s has one id, however the destination is spelled', (destination, others) => {
-  const source = { uri: 'file:///in/report.md' };
-  const id = jobIdOf({ source, destination });
-  expect(others.map((other) => jobIdOf({ source, destination: other }))).toEqual(others.map(() => id));
+  expect(others.map((other) => jobIdOf(other))).toEqual(others.map(() => jobIdOf(destination)));
 });
 
-it('the job of a folder has one id, however its source is spelled', () => {
+it('a result has one place in a folder, however its source is spelled', () => {
   const [one, other] = ['file:///in/a~b.md', 'file:/in/x/../a%7Eb.md'].map((uri) =>
-    jobIdOf({ source: { uri }, destination: 'file:///out/' }),
+    resultUri({ source: { uri }, output: 'html', destination: 'file:///out/' }),
   );
-  expect(one).toBe(other);
+  expect([one, other]).toEqual(['file:///out/a%7Eb.html', 'file:///out/a%7Eb.html']);
 });

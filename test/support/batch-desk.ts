@@ -43,7 +43,7 @@ export class BatchDesk {
 
   /** The id of the job with this result. */
   jobId(name: string): string {
-    return jobIdOf({ source: { uri: '' }, destination: pathToFileURL(this.output(name)).href });
+    return jobIdOf(pathToFileURL(this.output(name)).href);
   }
 
   /** `batch run` */

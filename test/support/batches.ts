@@ -93,7 +93,7 @@ export async function planRun(
 
 export function jobIdOfRow(row: Pick<BatchItem, 'source' | 'destination'> | undefined): string {
   if (!row) throw new Error('There is no such row.');
-  return jobIdOf({ source: { uri: row.source }, destination: row.destination });
+  return jobIdOf(row.destination);
 }
 
 /** Checks that there is one result per row, in order, and that the counts add up. */

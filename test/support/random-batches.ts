@@ -64,7 +64,7 @@ export class Place {
   }
 
   get jobId(): string {
-    return jobIdOf({ source: { uri: '' }, destination: pathToFileURL(this.file).href });
+    return jobIdOf(pathToFileURL(this.file).href);
   }
 
   wrong(problem: string): void {

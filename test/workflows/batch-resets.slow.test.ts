@@ -36,8 +36,7 @@ const untilPolled = async (workflowId: string, runId?: string): Promise<void> =>
     return (raw.pendingActivities ?? []).some(({ activityType }) => activityType?.name === activityNames.checkTask);
   });
 
-const idOf = (file: number) =>
-  jobIdOf({ source: { uri: '' }, destination: pathToFileURL(path.join(rig.folder, 'out', `${file}.pdf`)).href });
+const idOf = (file: number) => jobIdOf(pathToFileURL(path.join(rig.folder, 'out', `${file}.pdf`)).href);
 
 const isOver = async (file: number): Promise<boolean> =>
   (await rig.temporal.workflow.getHandle(idOf(file)).describe()).status.name !== 'RUNNING';

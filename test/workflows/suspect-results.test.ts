@@ -40,7 +40,7 @@ it("gives a result its name once the worker's check command accepts it, without 
   const { output, taskId } = await convert('command');
   expect([await readdir(out()), await readFile(out('report.docx'))]).toEqual([['report.docx'], good]);
   expect([output?.bytes, taskId]).toEqual([good.length, expect.anything()]);
-  const workflowId = jobIdOf({ source: { uri: '' }, destination: pathToFileURL(out('report.docx')).href });
+  const workflowId = jobIdOf(pathToFileURL(out('report.docx')).href);
   expect(await rig.steps(workflowId)).toEqual(['uploadFile', 'convertFile', 'checkTask', 'downloadFile']);
 });
 

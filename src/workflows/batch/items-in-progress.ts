@@ -378,9 +378,8 @@ export class ItemsInProgress {
     this.on.ended(result, earlier);
   }
 
-  private idOf(row: BatchItem, number = 1): string {
-    const { source: uri, destination } = row;
-    return jobIdOf({ source: { uri }, destination }, { isHidden: this.hidesNames, number });
+  private idOf({ destination }: BatchItem, number = 1): string {
+    return jobIdOf(destination, { isHidden: this.hidesNames, number });
   }
 
   /** Undefined if the row can't be read; the item has then ended with that error. */

@@ -49,10 +49,11 @@ async function write(book: WorkBook, writer: string): Promise<Converted> {
 
 /** The library writes each row and column of the area that the file stated: too few cells, a row without any (it throws), or 17 billion. */
 function stateArea(sheet: WorkSheet): void {
-  const rows = Array.from<CellObject[] | undefined, CellObject[]>(sheet['!data'] ?? [], (row) => row ?? []);
+  const { '!data': stated = [] } = sheet;
+  const rows = Array.from({ length: Math.max(stated.length, 1) }, (_, index) => stated[index] ?? []);
   const width = rows.reduce((most, { length }) => Math.max(most, length), 1);
   sheet['!data'] = rows;
-  sheet['!ref'] = `A1:${columnName(width - 1)}${Math.max(rows.length, 1)}`;
+  sheet['!ref'] = `A1:${columnName(width - 1)}${rows.length}`;
 }
 
 /** ODS has no form for an error value, or for a formula without a result. */

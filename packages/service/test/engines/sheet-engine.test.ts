@@ -51,6 +51,11 @@ describe.each(formats)('an XLSX spreadsheet converted to %s', (format) => {
     expect(Object.keys(warnings)).toEqual(['LOOK_LOST']);
     expect((await convert(bytes, format, 'csv')).text).toBe('above,\r\n,\r\n,below\r\n');
   });
+
+  it('keeps a sheet without cells', async () => {
+    const { bytes, warnings } = await convert(xlsx([{ rows }, { name: 'empty', rows: '' }]), 'xlsx', format);
+    expect([Object.keys(read(bytes).Sheets).length, Object.keys(warnings)]).toEqual([2, ['LOOK_LOST']]);
+  });
 });
 
 it.each(formats)('keeps text that looks like an escape code in CSV converted to %s and back', async (format) => {

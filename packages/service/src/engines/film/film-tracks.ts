@@ -93,7 +93,8 @@ export function planTracks({ inputFormat, outputFormat }: EngineRequest, tracks:
   // A sound that is extracted from a film needs neither its pictures nor its subtitles.
   const wanted = container.pictures ? tracks : tracks.filter((track) => track.codec_type === 'audio' || isCover(track));
   const decoder = pictures.flatMap(({ index, codec_name: codec, tags }) => {
-    const name = tags['alpha_mode'] === '1' ? alphaDecoders[codec] : undefined;
+    // In capitals in a file that FFmpeg made from another.
+    const name = (tags['alpha_mode'] ?? tags['ALPHA_MODE']) === '1' ? alphaDecoders[codec] : undefined;
     return name === undefined ? [] : [`-c:${index}`, name];
   });
   const isAlpha = ({ pix_fmt: format }: Track) => /^(yuva|ya|argb|rgba|abgr|bgra|gbrap)/.test(format);

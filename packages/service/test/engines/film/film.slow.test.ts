@@ -75,7 +75,9 @@ withPrograms(['ffmpeg'], () => {
       const pixels = execFileSync('ffmpeg', [...read, '-pix_fmt', 'rgba', '-f', 'rawvideo', '-']);
       expect(Math.round((pixels[3] ?? 0) / 25.5)).toBe(3);
       expect(warning).toEqual({});
-      expect(Object.keys((await client.convertToBytes(film, 'mp4')).warning)).toEqual(['TRANSPARENCY_LOST']);
+      for (const each of [film, { name: 'a.webm', data: bytes }]) {
+        expect(Object.keys((await client.convertToBytes(each, 'mp4')).warning)).toEqual(['TRANSPARENCY_LOST']);
+      }
     },
   );
 

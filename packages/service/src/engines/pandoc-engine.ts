@@ -295,7 +295,7 @@ function describeWarnings(reports: readonly PandocWarning[], from: string, begin
       .toUpperCase();
     const isUnknown = report.pretty.includes('image is not a jpeg or png');
     // Reported by our Lua filter.
-    if (report.type === 'ScriptingWarning') templates.push(report.message ?? '');
+    if (report.type === 'ScriptingWarning') templates.push(report.message?.replace(/^\\[^]*/, '') ?? '');
     else if (report.type === 'CouldNotConvertImage') vectors += 1;
     else if (report.type === 'CouldNotFetchResource' && isUnknown) unknown += 1;
     else if (/^CouldNot(FetchResource|LoadIncludeFile)$/.test(report.type)) missing.push(report.path ?? 'an image');

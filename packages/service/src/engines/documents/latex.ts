@@ -142,6 +142,8 @@ const layout = new RegExp(
 /** A report of pandoc about content that it has not read or not written. */
 interface Report {
   readonly type: string;
+  /** Of a report by our Lua filter: the source. Line and column are then those of the filter. */
+  readonly message?: string | undefined;
   readonly contents?: string | { readonly c?: unknown } | undefined;
   readonly line?: number | undefined;
   readonly column?: number | undefined;
@@ -150,13 +152,15 @@ interface Report {
 /** Warnings for commands and drawings that were dropped with their text, and for conditions. pandoc reports some more than once. */
 export function describeCommands(reports: readonly Report[], beginsInLine: number): Warnings {
   const [lost, conditions] = [new Map<string, string>(), new Map<string, string>()];
-  for (const [index, { type, contents, line, column }] of reports.entries()) {
-    const place = line === undefined ? String(index) : `${line}:${column}`;
+  for (const [index, { type, message, contents, line, column }] of reports.entries()) {
+    const isOfFilter = type === 'ScriptingWarning';
+    const place = line === undefined || isOfFilter ? String(index) : `${line}:${column}`;
     const [condition] = /^\\(?:if[a-zA-Z@]*|fi)(?![a-zA-Z@])/.exec(typeof contents === 'string' ? contents : '') ?? [];
     // In the preamble, conditions choose between settings.
     if (condition !== undefined && (line ?? Infinity) >= beginsInLine) conditions.set(place, condition);
     const [format, raw] = typeof contents === 'object' && Array.isArray(contents.c) ? (contents.c as unknown[]) : [];
-    const source = type === 'SkippedContent' ? contents : /^(latex|tex)$/.test(String(format)) ? raw : undefined;
+    const unread = isOfFilter ? message : type === 'SkippedContent' ? contents : undefined;
+    const source = /^(latex|tex)$/.test(String(format)) ? raw : unread;
     const name = typeof source === 'string' ? lostCommand(source) : undefined;
     if (name !== undefined) lost.set(place, name);
   }

@@ -131,6 +131,26 @@ function RawInline(raw)
 end
 RawBlock = RawInline`;
 
+/** Markup that can hold LaTeX, which other writers drop, some in silence: it is read, and what can't be read is reported. */
+const withLatex = /^(ipynb|markdown|org|rst)/;
+const keepsLatex = /^(beamer|json|latex|markdown$|native|org|rst)/;
+const readLatex = `
+local function drop(raw)
+  pandoc.log.warn(raw.text)
+  return {}
+end
+local function read(raw)
+  if not raw.format:match('tex$') then return nil end
+  local isRead, document = pcall(pandoc.read, raw.text, 'latex+raw_tex')
+  if not isRead then return pandoc.Blocks(drop(raw)) end
+  return document.blocks:walk { RawBlock = drop, RawInline = drop }
+end
+RawBlock = read
+function RawInline(raw)
+  local blocks = read(raw)
+  return blocks and pandoc.utils.blocks_to_inlines(blocks)
+end`;
+
 /** Lets lists of RTF continue after an interruption. Runs before all other functions. */
 const listNumbers = `
 local function numberOf(span)
@@ -177,6 +197,7 @@ export function filterFor({ reader, writer }: { reader: string; writer: string }
   if (writer === 'pptx') parts.push(divisions);
   if (reader === 'latex' && !withCitations.test(writer)) parts.push(citations);
   if (reader === 'mediawiki' && !withTemplates.test(writer)) parts.push(templates);
+  if (withLatex.test(reader) && !keepsLatex.test(writer)) parts.push(readLatex);
   if (reader === 'rtf') parts.push(listNumbers);
   return parts.length === 0 ? undefined : parts.join('');
 }

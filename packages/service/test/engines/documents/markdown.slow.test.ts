@@ -99,6 +99,27 @@ describe('Markdown', () => {
     },
   );
 
+  it.each(['txt', 'docx', 'pdf', 'html'])(
+    'keeps LaTeX that is embedded in Org and reStructuredText, also as %s',
+    async (format) => {
+      const latex = '\\begin{equation}\n\\text{Balanced}\n\\end{equation}';
+      const table = String.raw`\begin{tabular}{l}Celled\end{tabular}`;
+      const files = [
+        { name: 'a.org', data: `Text \\textbf{bold} on\n\n${latex}\n\n${table}\n` },
+        { name: 'a.rst', data: `Text bold on\n\n.. raw:: latex\n\n   ${table}${latex.replaceAll('\n', '')}\n` },
+      ];
+      for (const file of files) {
+        const { bytes, warning } = await client.convertToBytes(file, format);
+        const read = await client.convertToBytes({ name: `a.${format}`, data: bytes }, 'txt');
+        for (const word of ['bold', 'Balanced', 'Celled']) expect(read.bytes.toString()).toContain(word);
+        expect(warning).toEqual({});
+      }
+      const unknown = 'Text \\one{first} on\n\n\\begin{two}\nSecond\n\\end{two}\n';
+      const { warning } = await client.convertToBytes({ name: 'a.org', data: unknown }, format);
+      expect(warning['COMMANDS_LOST']).toMatch(/^2 LaTeX command\(s\).*: \\one, two\. /);
+    },
+  );
+
   it.each(['md-gfm', 'md-commonmark', 'md-mmd', 'md-phpextra', 'md-strict', 'md-pandoc'])(
     'keeps embedded HTML in each dialect: %s',
     async (input) => {

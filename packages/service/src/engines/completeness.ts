@@ -79,7 +79,7 @@ function describeLost(lost: readonly string[]): Warnings {
 const counted = {
   undrawnCount: [
     'DRAWINGS_LOST',
-    '$ chart(s) of a kind that LibreOffice does not draw (such as waterfall, funnel or treemap) are not in the result. Put pictures in their place, or save it as PDF in Office.',
+    '$ chart(s) of a kind that LibreOffice does not draw (such as waterfall, funnel or treemap), or object(s) without a picture, are not in the result. Put pictures in their place, or save it as PDF in Office.',
   ],
   insertedCount: [
     'INSERTED_FILES_LOST',

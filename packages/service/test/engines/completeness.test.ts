@@ -209,6 +209,14 @@ describe('the warnings about printed pages', () => {
     });
   });
 
+  it('count an object of an OpenDocument file without a picture', async () => {
+    const object = '<office:body><office:spreadsheet><table:table/></office:spreadsheet></office:body>';
+    const holding = (more: Record<string, string>) =>
+      odf({ kind: 'text', body: '<text:p>Kept</text:p>', more: { 'Object 1/content.xml': object, ...more } });
+    expect(await unprinted('odt', holding({ 'ObjectReplacements/Object 1': 'drawn' }), 'Kept')).toEqual({});
+    expect(Object.keys(await unprinted('odt', holding({}), 'Kept'))).toEqual(['DRAWINGS_LOST']);
+  });
+
   it('count a chart of an unsupported kind without a fallback picture', async () => {
     const chart = (fallback: string) =>
       `<mc:AlternateContent><mc:Choice><a:graphicData uri="http://schemas.microsoft.com/office/drawing/2014/chartex"/></mc:Choice><mc:Fallback>${fallback}</mc:Fallback></mc:AlternateContent>`;

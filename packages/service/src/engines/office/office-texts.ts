@@ -117,6 +117,7 @@ const openArt =
 
 function openTexts(file: Buffer): OfficeTexts {
   const objects = partsOf(file, /\/content\.xml$/);
+  const drawings = new Set(entriesOf(file).map(({ name }) => name));
   const styles = textOfPart(file, 'styles.xml');
   const { xml: content, hidden } = withoutHiddenTexts(textOfPart(file, 'content.xml'), styles);
   const [, whole = ''] = /<office:body[^>]*>([^]*)<\/office:body>/.exec(content) ?? [];
@@ -136,6 +137,11 @@ function openTexts(file: Buffer): OfficeTexts {
     noteCount: notes.filter((each) => hasWords(readXml(each, { ...openDocument, skips: /^(page-number|date)$/ })))
       .length,
     drawingCount: objects.filter(({ xml }) => xml.includes('<office:chart')).length,
+    undrawnCount: objects.filter(
+      ({ name, xml }) =>
+        /<office:(spreadsheet|text|presentation)[\s>]/.test(xml) &&
+        !drawings.has(`ObjectReplacements/${name.slice(0, -'/content.xml'.length)}`),
+    ).length,
     ...openEquations(file),
   };
 }

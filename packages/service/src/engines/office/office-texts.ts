@@ -116,8 +116,7 @@ const openArt =
   /<draw:custom-shape[\s>](?:(?!<\/draw:custom-shape>)[^])*?\sdraw:text-path="true"[^]*?<\/draw:custom-shape>/g;
 
 function openTexts(file: Buffer): OfficeTexts {
-  const objects = partsOf(file, /\/content\.xml$/);
-  const drawings = new Set(entriesOf(file).map(({ name }) => name));
+  const objects = openObjects(file);
   const styles = textOfPart(file, 'styles.xml');
   const { xml: content, hidden } = withoutHiddenTexts(textOfPart(file, 'content.xml'), styles);
   const [, whole = ''] = /<office:body[^>]*>([^]*)<\/office:body>/.exec(content) ?? [];
@@ -138,11 +137,9 @@ function openTexts(file: Buffer): OfficeTexts {
       .length,
     drawingCount: objects.filter(({ xml }) => xml.includes('<office:chart')).length,
     undrawnCount: objects.filter(
-      ({ name, xml }) =>
-        /<office:(spreadsheet|text|presentation)[\s>]/.test(xml) &&
-        !drawings.has(`ObjectReplacements/${name.slice(0, -'/content.xml'.length)}`),
+      ({ xml, isDrawn }) => !isDrawn && /<office:(spreadsheet|text|presentation)[\s>]/.test(xml),
     ).length,
-    ...openEquations(file),
+    ...openEquations(objects),
   };
 }
 
@@ -151,13 +148,25 @@ export function openHeaders(styles: string): readonly string[] {
   return styles.match(/<style:(header|footer)[\w-]*(?=[\s>])[^]*?<\/style:\1[\w-]*>/g) ?? [];
 }
 
-function openEquations(file: Buffer): Pick<OfficeTexts, 'equations' | 'drawnEquations'> {
+interface OpenObject {
+  readonly xml: string;
+  /** The file holds a picture of it. */
+  readonly isDrawn: boolean;
+}
+
+/** The objects that are embedded in the file. */
+function openObjects(file: Buffer): OpenObject[] {
   const names = new Set(entriesOf(file).map(({ name }) => name));
+  return partsOf(file, /.\/content\.xml$/).map(({ name, xml }) => {
+    return { xml, isDrawn: names.has(`ObjectReplacements/${name.slice(0, -'/content.xml'.length)}`) };
+  });
+}
+
+function openEquations(objects: readonly OpenObject[]): Pick<OfficeTexts, 'equations' | 'drawnEquations'> {
   const read = (isDrawn: boolean) =>
-    entriesOf(file).flatMap((entry) => {
-      const [, object] = /^(.+)\/content\.xml$/.exec(entry.name) ?? [];
-      if (object === undefined || names.has(`ObjectReplacements/${object}`) !== isDrawn) return [];
-      const [math] = /<(?:\w+:)?math[\s>][^]*/.exec(textOfEntry(file, entry) ?? '') ?? [];
+    objects.flatMap((object) => {
+      if (object.isDrawn !== isDrawn) return [];
+      const [math] = /<(?:\w+:)?math[\s>][^]*/.exec(object.xml) ?? [];
       return math === undefined ? [] : [readXml(math, formula)];
     });
   return { equations: read(false), drawnEquations: read(true) };

@@ -189,10 +189,10 @@ async function prepare(
   }
   if (reader === 'plain-text') return { from: 'json', input: plainTextDocument(text, writer), warnings };
   const how = { writer, inputName: inputNameFor({ title, inputFormat }), run: runPandoc };
-  const isMarkdown = /^(github-markdown|gfm|markdown|commonmark|org)/.test(reader);
-  if (isMarkdown || reader === 'ipynb') {
+  const holdsHtml = /^(github-markdown|gfm|markdown|commonmark|org)/.test(reader);
+  if (holdsHtml || reader === 'ipynb') {
     const whole = /^(commonmark|org)$/.test(reader) ? text : withWholePipeTables(text);
-    const read = await (isMarkdown ? readMarkdown(whole, { reader, ...how }) : readNotebook(text, how));
+    const read = await (holdsHtml ? readMarkdown(whole, { reader, ...how }) : readNotebook(text, how));
     return { ...read, warnings: joinWarnings(warnings, read.warnings) };
   }
   if (reader === 'mediawiki') return { from: reader, input: withWholeWikiTables(text), warnings };
@@ -295,7 +295,7 @@ function describeWarnings(reports: readonly PandocWarning[], from: string, begin
       .toUpperCase();
     const isUnknown = report.pretty.includes('image is not a jpeg or png');
     // Reported by our Lua filter.
-    if (report.type === 'ScriptingWarning') templates.push(report.message?.replace(/^\\[^]*/, '') ?? '');
+    if (report.type === 'ScriptingWarning') templates.push(report.message ?? '');
     else if (report.type === 'CouldNotConvertImage') vectors += 1;
     else if (report.type === 'CouldNotFetchResource' && isUnknown) unknown += 1;
     else if (/^CouldNot(FetchResource|LoadIncludeFile)$/.test(report.type)) missing.push(report.path ?? 'an image');
@@ -303,7 +303,7 @@ function describeWarnings(reports: readonly PandocWarning[], from: string, begin
     else more.set(name, (more.get(name) ?? 0) + 1);
   }
   for (const [name, times] of more) warnings[name] = `${warnings[name] ?? ''} (and ${times} more)`;
-  const withText = templates.filter((each) => each.includes('|'));
+  const withText = templates.filter((each) => each.startsWith('{{') && each.includes('|'));
   if (withText.length > 0) {
     const names = new Set(withText.map((each) => `${each.split(/[|\n]/, 1)[0]?.trim()}}}`));
     warnings['TEMPLATES_LOST'] =

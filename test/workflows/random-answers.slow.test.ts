@@ -282,12 +282,17 @@ async function live(life: Life): Promise<void> {
 }
 
 it('pays for nothing without telling, and delivers only what the service made, whatever the service answers', async () => {
+  const begin = (life: Life) => {
+    lives.set(life.name, life);
+    return live(life).catch((error: unknown) => life.wrong(String(error)));
+  };
+  // Not judged: a cold worker on a busy machine may miss an answer that was sent in time.
+  await begin(new Life('first', 0));
   const all = Array.from({ length: jobs }, (_, index) => new Life(`j${index}`, index + 1));
   const waiting = all.values();
   const work = async () => {
     for (const life of waiting) {
-      lives.set(life.name, life);
-      await live(life).catch((error: unknown) => life.wrong(String(error)));
+      await begin(life);
       life.tasks.forEach(callBack);
     }
   };

@@ -139,11 +139,15 @@ local function drop(raw)
   pandoc.log.warn(raw.text)
   return {}
 end
+local function reference(raw)
+  local inlines = pandoc.utils.blocks_to_inlines(pandoc.read(raw.text, 'latex').blocks)
+  return #inlines > 0 and inlines or drop(raw)
+end
 local function read(raw)
   if not raw.format:match('tex$') then return nil end
   local isRead, document = pcall(pandoc.read, raw.text, 'latex+raw_tex')
   if not isRead then return pandoc.Blocks(drop(raw)) end
-  return document.blocks:walk { RawBlock = drop, RawInline = drop }
+  return document.blocks:walk { RawBlock = drop, RawInline = reference }
 end
 RawBlock = read
 function RawInline(raw)

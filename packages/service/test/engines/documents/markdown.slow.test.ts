@@ -105,13 +105,16 @@ describe('Markdown', () => {
       const latex = '\\begin{equation}\n\\text{Balanced}\n\\end{equation}';
       const table = String.raw`\begin{tabular}{l}Celled\end{tabular}`;
       const files = [
-        { name: 'a.org', data: `Text \\textbf{bold} on\n\n${latex}\n\n${table}\n` },
-        { name: 'a.rst', data: `Text bold on\n\n.. raw:: latex\n\n   ${table}${latex.replaceAll('\n', '')}\n` },
+        { name: 'a.org', data: `Text \\textbf{bold} on \\ref{Referred}\n\n${latex}\n\n${table}\n` },
+        {
+          name: 'a.rst',
+          data: `Text bold on\n\n.. raw:: latex\n\n   \\ref{Referred} ${table}${latex.replaceAll('\n', '')}\n`,
+        },
       ];
       for (const file of files) {
         const { bytes, warning } = await client.convertToBytes(file, format);
         const read = await client.convertToBytes({ name: `a.${format}`, data: bytes }, 'txt');
-        for (const word of ['bold', 'Balanced', 'Celled']) expect(read.bytes.toString()).toContain(word);
+        for (const word of ['bold', 'Balanced', 'Celled', 'Referred']) expect(read.bytes.toString()).toContain(word);
         expect(warning).toEqual({});
       }
       const unknown = 'Text \\one{first} on\n\n\\begin{two}\nSecond\n\\end{two}\n';

@@ -51,6 +51,8 @@ async function endsOf(batch: BatchHandle): Promise<string[]> {
 describe('a batch of sources', () => {
   it('returns progress, results and report, and converts only what has changed when started again', async () => {
     for (const file of ['a.md', 'b.md', 'c.md']) await put(file);
+    expect(await rig.client.planBatch(request())).toMatchObject({ todo: 3, done: 0 });
+    expect(await readdir(folder)).toEqual(['in']);
     const batch = await rig.client.startBatch(request());
     const states = await collect(batch.progress({ everyMs: 20 }));
     expect(states.at(-1)).toMatchObject({ status: 'completed', succeeded: 3 });
@@ -59,6 +61,7 @@ describe('a batch of sources', () => {
     expect(await batch.report()).toMatchObject({ batch: name, counts: { items: 3, succeeded: 3 } });
 
     await put('b.md', 'changed');
+    expect(await rig.client.planBatch(request())).toMatchObject({ todo: 1, done: 2 });
     const again = await rig.client.startBatch(request());
     expect((await collect(again.results())).map(({ status, output }) => [status, output?.name]).sort()).toEqual([
       ['skipped', 'a.pdf'],

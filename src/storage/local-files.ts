@@ -20,7 +20,7 @@ import { writeLocalFile } from './write';
  */
 export function createLocalFiles({
   link,
-  freeBytes = freeBytesOf,
+  freeBytes = lately(freeBytesOf),
   isShared = false,
 }: { link?: Link; freeBytes?: FreeBytes; isShared?: boolean } = {}): FileStore {
   const store: FileStore = {
@@ -103,11 +103,29 @@ async function findWritable(folder: string, uri: string): Promise<string> {
   return nearest;
 }
 
-async function isAccessible(folder: string): Promise<boolean> {
-  return access(folder, writable).then(
+const isAccessible = lately((folder) =>
+  access(folder, writable).then(
     () => true,
     () => false,
-  );
+  ),
+);
+
+/**
+ * Takes the answer of up to a second ago: each job asks three times about its folder, and the jobs of a batch about the same few. For
+ * questions that never fail.
+ */
+function lately<Answer>(ask: (folder: string) => Promise<Answer>): (folder: string) => Promise<Answer> {
+  const answers = new Map<string, Promise<Answer>>();
+  let since = 0;
+  return (folder) => {
+    if (performance.now() - since > 1_000) {
+      answers.clear();
+      since = performance.now();
+    }
+    const answer = answers.get(folder) ?? ask(folder);
+    answers.set(folder, answer);
+    return answer;
+  };
 }
 
 async function find(filePath: string, look: (path: string) => Promise<Stats>): Promise<Stats | undefined> {

@@ -27,7 +27,7 @@ export async function openLocalSource(uri: string): Promise<SourceFile> {
       path: filePath,
       stamp: fileStamp(seen),
       head,
-      open: () => new SourceStream({ uri, filePath, seen }),
+      open: () => (head.length < seen.size ? new SourceStream({ uri, filePath, seen }) : readSmall(uri, head, seen)),
     };
   } catch (error) {
     throw sourceFailure(error, uri);
@@ -59,6 +59,19 @@ function refuseUnusable(stats: BigIntStats, uri: string): void {
 
 function refuseIrregular(stats: Stats | BigIntStats, uri: string): void {
   if (!stats.isFile()) throw cannotRead(uri, { code: 'SOURCE_UNREADABLE', why: 'it is not a regular file.' });
+}
+
+/** A file whose head is all of it. Fails if it is not the file seen before. */
+function readSmall(uri: string, head: Buffer, seen: BigIntStats): Readable {
+  return Readable.from(
+    (async function* () {
+      const now = await stat(toPath(uri), { bigint: true }).catch((error: unknown) => {
+        throw sourceFailure(error, uri);
+      });
+      assertSame(uri, seen, now);
+      yield head;
+    })(),
+  );
 }
 
 /** Reads a file and fails if, at the first or last byte, it is not the file seen before. */
@@ -111,11 +124,14 @@ class SourceStream extends Readable {
 
   async #compare(handle: FileHandle): Promise<void> {
     const { uri, seen } = this.#source;
-    const now = await handle.stat({ bigint: true });
-    if (now.size === seen.size && now.mtimeNs === seen.mtimeNs && now.ino === seen.ino && now.dev === seen.dev) return;
-    const why = `the file changed while it was in use (${seen.size} bytes before, ${now.size} now).`;
-    throw cannotRead(uri, { code: 'SOURCE_CHANGED', why, retryable: true });
+    assertSame(uri, seen, await handle.stat({ bigint: true }));
   }
+}
+
+function assertSame(uri: string, seen: BigIntStats, now: BigIntStats): void {
+  if (now.size === seen.size && now.mtimeNs === seen.mtimeNs && now.ino === seen.ino && now.dev === seen.dev) return;
+  const why = `the file changed while it was in use (${seen.size} bytes before, ${now.size} now).`;
+  throw cannotRead(uri, { code: 'SOURCE_CHANGED', why, retryable: true });
 }
 
 /** The current bytes of a file, without a check for changes. */

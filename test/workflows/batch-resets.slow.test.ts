@@ -148,6 +148,15 @@ it('a batch that was reset and continues as new does not repeat the wish to conv
   expect(submitted()).toBe(6);
 });
 
+it('a batch that is reset counts what was charged for jobs that it had started after that point', async () => {
+  rig.stub.complete({ vcredits: 2 });
+  const { name } = await batchOf(3, { window: 1 });
+  await rig.client.getBatch(name).result();
+  await resetWorkflow(rig.temporal, name, 'lastChild');
+  expect(await rig.client.getBatch(name).result()).toMatchObject({ status: 'completed', vcredits: 6 });
+  expect(submitted()).toBe(3);
+});
+
 it('a job that is reset after its batch has continued as new still belongs to its row', async () => {
   const held = rig.stub.hold();
   const batch = await batchOf(3, { historyLimit: 1 });

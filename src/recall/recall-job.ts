@@ -166,10 +166,15 @@ async function* runsBefore(
   }
 }
 
-/** The run has submitted nothing that may have been charged, and did not have to settle an open charge of the run before. */
-function leftNothing({ input, recalled }: JobHistory, { charge, taskId }: Left): boolean {
+/**
+ * The run has submitted nothing that may have been charged, and did not have to settle an open charge of the run before. Or it ended before
+ * it had read its source, and cannot tell which content that charge is for.
+ */
+function leftNothing({ input, recalled }: JobHistory, { charge, taskId, source, possiblyChargedExtra }: Left): boolean {
   const earlier = recalled?.kind === 'start' ? recalled.earlier : input.earlier;
   if (earlier?.delivered) return charge === 'no' || taskId === earlier.taskId;
+  const isUntouched = charge === earlier?.charge && possiblyChargedExtra === earlier.possiblyChargedExtra;
+  if (charge === 'maybe' && isUntouched && !source && input.recall) return true;
   return charge === 'no' && (earlier?.charge ?? 'no') === 'no';
 }
 

@@ -17,7 +17,7 @@ import { until } from '../support/until';
 
 const rig = rigOfEachTest();
 
-async function batchOf(files: number, limits: { historyLimit?: number; window?: number } = {}) {
+async function batchOf(files: number, limits: { historyLimit?: number; window?: number; again?: true } = {}) {
   const out = path.join(rig.folder, 'out');
   await mkdir(out, { recursive: true });
   const names = Array.from({ length: files }, (_, index) => `${index + 1}.md`);
@@ -134,6 +134,27 @@ it('a batch that is reset does not repeat the wish to submit after an unknown ou
   expect(await rig.client.getBatch(request.name).result()).toMatchObject({ failed: 1, kept: 1 });
   expect(submitted()).toBe(2);
   await replays(request.name);
+});
+
+it('a batch that was reset and continues as new does not repeat the wish to convert everything again', async () => {
+  await (await batchOf(3)).result();
+  const { name } = await batchOf(3, { again: true, historyLimit: 1, window: 1 });
+  await rig.client.getBatch(name).result();
+  expect(submitted()).toBe(6);
+  const runs = await runsOf(rig.temporal, name);
+  expect(runs.length).toBeGreaterThan(1);
+  await resetWorkflow(rig.temporal, name, 'start', runs[0]?.runId);
+  expect(await rig.client.getBatch(name).result()).toMatchObject({ status: 'completed', failed: 0 });
+  expect(submitted()).toBe(6);
+});
+
+it('a batch that is reset counts what was charged for jobs that it had started after that point', async () => {
+  rig.stub.complete({ vcredits: 2 });
+  const { name } = await batchOf(3, { window: 1 });
+  await rig.client.getBatch(name).result();
+  await resetWorkflow(rig.temporal, name, 'lastChild');
+  expect(await rig.client.getBatch(name).result()).toMatchObject({ status: 'completed', vcredits: 6 });
+  expect(submitted()).toBe(3);
 });
 
 it('a job that is reset after its batch has continued as new still belongs to its row', async () => {

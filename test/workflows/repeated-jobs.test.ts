@@ -149,6 +149,33 @@ it('a job whose last run Temporal has forgotten may have been charged: it is kep
   expect(await decide('resubmit')).toEqual({ kind: 'start', earlier: { charge: 'maybe' } });
 });
 
+describe('an open charge, after a run of another content that ended before it uploaded', () => {
+  async function stopped() {
+    const asked = await request({ onUnknownOutcome: 'fail' });
+    rig.stub.loseSubmits();
+    await expect(rig.client.convert(asked)).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' });
+    rig.stub.asAlways('convert/file');
+    await writeFile(asked.source, '# Another report\n');
+    await mkdir(path.dirname(asked.destination), { recursive: true });
+    await writeFile(asked.destination, 'of somebody');
+    await expect(rig.client.convert(asked)).rejects.toMatchObject({ code: 'DESTINATION_EXISTS' });
+    await rm(asked.destination);
+    return asked;
+  }
+
+  it('marks that content when it is converted', async () => {
+    const result = await rig.client.convert(await stopped());
+    expect(result).toMatchObject({ status: 'succeeded', possiblyChargedExtra: 1 });
+  });
+
+  it('keeps the first content from being converted again', async () => {
+    const asked = await stopped();
+    await writeFile(asked.source, '# A report\n');
+    await expect(rig.client.convert(asked)).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' });
+    expect(rig.stub.count('convert/file')).toBe(1);
+  });
+});
+
 it('keeps the mark of an earlier run for good', async () => {
   const { result } = await convert({ charge: 'no', possiblyChargedExtra: 2 });
   expect(result).toMatchObject({ status: 'succeeded', possiblyChargedTwice: true, possiblyChargedExtra: 2 });

@@ -23,7 +23,7 @@ import { BatchReader, BatchRows } from './batch-reader';
 import { BatchResults } from './batch-results';
 import { BatchAttention, BatchTally, type CarriedAttention, type CarriedTally } from './batch-tally';
 import type { CarriedItem } from './item-in-progress';
-import { isJustReset } from './item-job';
+import { isJustReset, wishesOf } from './item-job';
 import { allResults, InlineItems, InlineResults } from './inline-items';
 import { LivePage, noPage, reportedRun, type CarriedPage } from './live-page';
 import { planRun, type Planned } from './plan-run';
@@ -71,10 +71,11 @@ export async function conversionBatch(
   carried?: CarriedBatch | Planned,
 ): Promise<ConversionBatchResult> {
   checkBatchInput(input);
+  const asked = wishesOf(input);
   const startedAt = Date.now();
-  const planned = carried ?? (input.plan ? await planRun(input, input.plan, startedAt) : {});
+  const planned = carried ?? (asked.plan ? await planRun(asked, asked.plan, startedAt) : {});
   if ('status' in planned) return planned;
-  const batch = new ConversionBatch(input, { startedAt, ...planned });
+  const batch = new ConversionBatch(asked, { startedAt, ...planned });
   CancellationScope.current().cancelRequested.catch(() => batch.cancel(true));
   return CancellationScope.nonCancellable(() => batch.run());
 }

@@ -26,7 +26,6 @@ export function itemJobInput(
   const onUnknownOutcome = ruleOf(batch);
   // If the service has lost the task, the job decides by this policy.
   const isFetched = earlier?.taskId !== undefined;
-  const again = againUnlessReset(batch);
   return defined({
     app,
     source: { uri: source },
@@ -40,7 +39,7 @@ export function itemJobInput(
     upload,
     announcesUpload: row.sourceGroup === undefined ? undefined : true,
     earlier,
-    recall: last && { ...last, onUnknownOutcome, ...again },
+    recall: last && { ...last, onUnknownOutcome, ...defined({ again: batch.again }) },
     policies: { onRefusedAccount: 'park' as const, ...policies, ...(isFetched && { onUnknownOutcome }) },
   });
 }
@@ -56,14 +55,14 @@ export function isJustReset(): boolean {
   return (workflowInfo().unsafe.isReplaying || wasReset()) && patched('reset');
 }
 
-/** A reset does not repeat the wish to convert everything again. */
-export function againUnlessReset({ again }: ConversionBatchInput): { again?: true } {
-  return again && !wasReset() ? { again } : {};
+/** A reset repeats neither `again` nor `resubmit`, and neither do the runs that continue after it. */
+export function wishesOf(input: ConversionBatchInput): ConversionBatchInput {
+  return wasReset() ? defined({ ...input, again: undefined, resubmit: undefined }) : input;
 }
 
-/** For charges left by earlier jobs; for its own submits, a job follows its policy. A reset does not repeat `resubmit` either. */
+/** For charges left by earlier jobs; for its own submits, a job follows its policy. */
 export function ruleOf({ isScheduled, resubmit, policies }: ConversionBatchInput): OnUnknownOutcome {
-  if (resubmit && !wasReset()) return 'resubmit';
+  if (resubmit) return 'resubmit';
   return isScheduled ? 'fail' : (policies?.onUnknownOutcome ?? defaultPolicies.onUnknownOutcome);
 }
 

@@ -295,9 +295,10 @@ export class ItemsInProgress {
     }
   }
 
-  /** The batch has run before and its ledger lacks this result, so the job belongs to a run that never finished. */
+  /** The job belongs to a run that never finished, since the ledger lacks this result, or to what this run did before a reset. */
   private needsLookup(existing: ExistingJob | undefined): boolean {
-    return this.rows.isRepeated && existing?.isSame === true && existing.startedBy === this.batchId;
+    const isTakenUp = this.rows.isRepeated || this.isAwaitingAll;
+    return isTakenUp && existing?.isSame === true && existing.startedBy === this.batchId;
   }
 
   /** The id belongs to a running job, of this batch or of someone else. */

@@ -7,7 +7,7 @@ import { searchAttributes } from '../../job/search-attributes';
 import { planSteps, unwrap } from './batch-activities';
 import { listenToPlanning } from './batch-controls';
 import { BatchNotices, notifiesOf } from './batch-notices';
-import { ruleOf, againUnlessReset } from './item-job';
+import { ruleOf } from './item-job';
 
 /** Empty for inline items. */
 export type Planned = Partial<PlanBatchResult>;
@@ -31,7 +31,7 @@ export async function planRun(
       request: { ...defined({ ...input, resubmit: undefined, again: undefined }), plan },
       tags: workflowInfo().typedSearchAttributes.get(searchAttributes.tags),
       onUnknownOutcome: ruleOf(input),
-      ...againUnlessReset(input),
+      again: input.again,
     });
     const planned = await planning.run(() => planSteps['conversion.planBatch'](asked));
     return planning.consideredCancelled ? cancelled() : planned;

@@ -65,18 +65,20 @@ export function createJobActivities(policies: ResolvedPolicies, waits: OrderedWa
       step({ ...transfer, summary: lastSegment(input.uri), deadlineMs }, (run) => run['conversion.uploadFile'](input)),
 
     convertFile: (input: ConvertFileInput, { summary, deadlineMs }: StepOptions) =>
-      step(
-        {
-          summary,
-          deadlineMs,
-          heartbeatTimeout: input.mode === 'sync' ? syncHeartbeatTimeout : heartbeatTimeout,
-          startToCloseTimeout: policies.submitTimeoutMs,
-          // After the loss of a worker that may have sent the request, the next attempt finds its fence.
-          retry,
-          // A request in flight is completed, so that a cancelled job still knows its task.
-          cancellationType,
-        },
-        (run) => run['conversion.convertFile'](input),
+      cancelledOnlyUnsent(() =>
+        step(
+          {
+            summary,
+            deadlineMs,
+            heartbeatTimeout: input.mode === 'sync' ? syncHeartbeatTimeout : heartbeatTimeout,
+            startToCloseTimeout: policies.submitTimeoutMs,
+            // After the loss of a worker that may have sent the request, the next attempt finds its fence.
+            retry,
+            // A request in flight is completed, so that a cancelled job still knows its task.
+            cancellationType,
+          },
+          (run) => run['conversion.convertFile'](input),
+        ),
       ),
 
     checkTask: (input: CheckTaskInput, deadlineMs: number) =>
@@ -105,6 +107,29 @@ function activities(options: ActivityOptions): ConversionActivities {
     cancellationType: ActivityCancellationType.TRY_CANCEL,
     ...(priorityKey > 0 && { priority: { priorityKey } }),
     ...options,
+  });
+}
+
+/**
+ * Runs a submit that is not cancelled while it may have been sent. If its worker was lost, Temporal would cancel it without an attempt that
+ * finds the fence, and forget the fence.
+ */
+function cancelledOnlyUnsent<T>(submit: () => Promise<T>): Promise<T> {
+  const { cancelRequested, consideredCancelled } = CancellationScope.current();
+  if (consideredCancelled) return submit();
+  return CancellationScope.nonCancellable(async () => {
+    const scope = new CancellationScope();
+    let isOver = false;
+    const unsent = () => activities({ startToCloseTimeout: '1 minute' })['conversion.awaitUnsent']();
+    cancelRequested
+      .catch(() => (isOver ? undefined : unsent()))
+      .then(() => scope.cancel())
+      .catch(() => undefined);
+    try {
+      return await scope.run(submit);
+    } finally {
+      isOver = true;
+    }
   });
 }
 

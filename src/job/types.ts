@@ -106,7 +106,8 @@ export const jobPhases = [
 export type JobPhase = (typeof jobPhases)[number];
 
 /** What a parked job waits for: vCredits, that the service accepts its account, or room at the destination. */
-export type ParkReason = 'credits' | 'account' | 'room';
+export const parkReasons = ['credits', 'account', 'room'] as const;
+export type ParkReason = (typeof parkReasons)[number];
 
 /** Argument of the signal `appReady`. */
 export interface AppReady {

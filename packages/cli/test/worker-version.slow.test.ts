@@ -42,7 +42,7 @@ describe('a worker with a version', () => {
     expect((await job.describe()).historyLength).toBe(2);
     expect((await fileconv(['doctor'], { cwd, env })).stdout).toMatch(
       new RegExp(
-        `^broken +workers: .* wait for workers without a version, and only build 0\\.2\\.0 polls it\n.*: temporal worker deployment set-current-version --deployment-name ${deploymentName} --build-id 0\\.2\\.0 --address `,
+        `^broken +workers: .* wait for workers without a version, and it is polled only by build 0\\.2\\.0\n.*: temporal worker deployment set-current-version --deployment-name ${deploymentName} --build-id 0\\.2\\.0 --address `,
         'm',
       ),
     );

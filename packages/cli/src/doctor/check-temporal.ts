@@ -103,7 +103,7 @@ async function checkWorkers({ config }: CommandContext, temporal: StackInUse): P
     const makeCurrent = makeCurrentCommand(temporal, config.values.worker.deploymentName, builds[0]);
     return broken(
       part,
-      `new jobs on task queue ${taskQueue} wait for ${wanted}, and only ${there.join(', ')} polls it`,
+      `new jobs on task queue ${taskQueue} wait for ${wanted}, and it is polled only by ${there.join(', ')}`,
       `Start such a worker (FILECONV_WORKER_BUILD_ID), or give new jobs to ${there[0]}: ${makeCurrent}`,
     );
   }

@@ -12,6 +12,7 @@ import {
   type MetricDefinition,
 } from '../job/metrics';
 import { conversionJobType } from '../job/names';
+import { parkReasons } from '../job/types';
 import type { FailureContext } from './failure-context';
 
 type Instruments = ReturnType<typeof createInstruments>;
@@ -38,7 +39,7 @@ export class WorkerMetrics {
     for (const status of jobEnds.filter((each) => each !== 'failed')) {
       counter(workerMetrics.jobsEnded).add(0, { ...workflow, status, code: noCode });
     }
-    counter(workerMetrics.jobsParked).add(0, workflow);
+    for (const reason of parkReasons) counter(workerMetrics.jobsParked).add(0, { ...workflow, reason });
   }
 
   observer(appName: string): RequestObserver {

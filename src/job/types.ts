@@ -105,8 +105,9 @@ export const jobPhases = [
 ] as const;
 export type JobPhase = (typeof jobPhases)[number];
 
+export const parkReasons = ['credits', 'account', 'room'] as const;
 /** What a parked job waits for: vCredits, that the service accepts its account, or room at the destination. */
-export type ParkReason = 'credits' | 'account' | 'room';
+export type ParkReason = (typeof parkReasons)[number];
 
 /** Argument of the signal `appReady`. */
 export interface AppReady {

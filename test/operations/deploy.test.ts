@@ -183,6 +183,9 @@ describe('the systemd units', () => {
     expect(text).not.toMatch(/^Environment=/m);
   });
 
+  it('let the service confine its conversions, which takes namespaces, and a /proc without mounts in it', () =>
+    expect(textOf('systemd/fileconv-service.service')).not.toMatch(/^(RestrictNamespaces|ProtectKernelTunables)=yes/m));
+
   it('share a configuration without a secret, with distinct ports for metrics and health', async () => {
     const values = await configOf(secrets, configFile);
     const ports = parts.flatMap((part) => [values[part].metricsAddress, values[part].healthAddress].map(portOf));

@@ -126,7 +126,8 @@ describe('the metrics of a worker', () => {
   it('report the number of parked jobs, and how many were ever parked', () => {
     expect(told.worker.sum('fileconv_jobs', { app: 'stub', status: 'parked' })).toBe(1);
     expect(told.worker.sum('fileconv_jobs', { app: 'stub', status: 'running' })).toBe(0);
-    expect(told.worker.sum('fileconv_jobs_parked_total')).toBe(2);
+    const parked = (reason: string) => told.worker.sum('fileconv_jobs_parked_total', { reason });
+    expect([parked('credits'), parked('account'), parked('room')]).toEqual([2, 0, 0]);
   });
 
   it('report the time that jobs spent in each finished phase', () => {

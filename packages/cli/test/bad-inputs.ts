@@ -133,7 +133,7 @@ export const badInputs = [
   ...all(1, 'ACCOUNT_REFUSED', [
     [
       'convert good.md --to html --app mine',
-      /INVALID_CREDENTIAL .*Check the App ID and the token of app mine \(`fileconv config show`\)\.$/,
+      /INVALID_CREDENTIAL .*Check the account, the App ID and the token of app mine \(`fileconv config show`\)\.$/,
       {
         env: ({ record }) => appAt(record.service.url, { FILECONV_APPS_MINE_TOKEN: 'not-the-token' }),
         needsStack: true,

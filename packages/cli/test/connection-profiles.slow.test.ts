@@ -112,7 +112,7 @@ it.each([
     'without the certificate that the server asks for',
     'bare',
     1,
-    "^error: Temporal can't be reached at 127\\.0\\.0\\.1:\\d+",
+    "^error: Temporal can't be reached at 127\\.0\\.0\\.1:\\d+.* TEMPORAL_TLS_CLIENT_CERT_PATH",
   ],
   ['whose certificate is not there', 'gone', 2, `${unusable}/.*gone\\.pem: there is no such file${mend}`],
   ['that the file does not have', 'prod', 2, `${unusable}Profile 'prod' not found.*${mend}`],

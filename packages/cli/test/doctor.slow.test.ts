@@ -124,7 +124,9 @@ describe('fileconv doctor', () => {
   it('reports a namespace that does not exist', async () => {
     const found = await examine({ TEMPORAL_NAMESPACE: 'no-such' });
     expect(found).toMatchObject({ parts: ['namespace'], says: 'Temporal has no namespace no-such' });
-    expect(found.fix).toContain('temporal operator namespace create --namespace no-such');
+    expect(found.fix).toContain(
+      `temporal operator namespace create --address ${testTemporalAddress()} --namespace no-such`,
+    );
   });
 
   it('reports missing search attributes, and one of the wrong type', async () => {

@@ -137,7 +137,7 @@ describe('fileconv job show', () => {
     expect(ended.code).toBe(0);
     expect(shown(ended, 'State')).toMatch(/^running since /);
     expect(shown(ended, 'Worker')).toMatch(/^none polls task queue test-/);
-    expect(linesOf(ended.stdout).at(-1)).toBe('Start one: fileconv worker');
+    expect(linesOf(ended.stdout).at(-1)).toBe('Start one, or let fileconv doctor tell what is wrong: fileconv worker');
   });
 
   it('links to the configured Temporal UI of an external Temporal', async () => {

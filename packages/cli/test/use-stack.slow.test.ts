@@ -79,7 +79,7 @@ describe('with TEMPORAL_ADDRESS, convert', () => {
     expect(await filesBelow(cwd)).toEqual(['a.png', 'a.webp']);
   });
 
-  it('uses the running worker and service, which end with 0 on SIGTERM', async () => {
+  it('uses the running worker and service, which end with 0 on SIGTERM, and asks for a worker beside a service', async () => {
     const cwd = await folderWithPictures('a.png');
     const env = { ...external(), FILECONV_SERVICE_PORT: String(await freePort()) };
     const service = startProcess(['service', '--json'], { cwd, env });
@@ -88,6 +88,9 @@ describe('with TEMPORAL_ADDRESS, convert', () => {
       appId: expect.any(String) as unknown,
       tokenFile: expect.stringContaining(cwd) as unknown,
     });
+    const without = await fileconv(['convert', 'a.png', '--to', 'webp'], { cwd, env });
+    expect(without.code).toBe(1);
+    expect(linesOf(without.stderr).at(-1)).toMatch(/^error: No worker polls .* Start one: fileconv worker/);
     const worker = startProcess(['worker', '--json'], { cwd, env });
     expect(await worker.untilJson()).toEqual({
       address: env.TEMPORAL_ADDRESS,

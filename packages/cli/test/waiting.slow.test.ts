@@ -94,7 +94,7 @@ it('batch watch reports a service that is down and a missing worker', async () =
   );
   await rig.stopWorker();
   const watching = command('batch', 'watch', 'broken');
-  await watching.until(/Batch broken is waiting for a worker: none \w+ .*\. Start one: fileconv worker/);
+  await watching.until(/Batch broken is waiting for a worker: none \w+ .*\. Start one, .*: fileconv worker/);
   expect(await interrupted(watching)).toMatch(
     /Batch broken is waiting for a worker: .*\nDetached from batch broken\. It continues without this command\. Come back: /,
   );

@@ -41,7 +41,10 @@ describe('a worker with a version', () => {
     await until('it polls', async () => (await aliveWorkers(temporal, deploymentName)).length > 0);
     expect((await job.describe()).historyLength).toBe(2);
     expect((await fileconv(['doctor'], { cwd, env })).stdout).toMatch(
-      /^broken +workers: .* wait for workers without a version, and only build 0\.2\.0 polls/m,
+      new RegExp(
+        `^broken +workers: .* wait for workers without a version, and it is polled only by build 0\\.2\\.0\n.*: temporal worker deployment set-current-version --deployment-name ${deploymentName} --build-id 0\\.2\\.0 --address `,
+        'm',
+      ),
     );
 
     await makeCurrent(temporal, deploymentName, '0.2.0');

@@ -1,5 +1,5 @@
 import type { CommandContext } from '../command-context';
-import { temporalCommand } from '../config/temporal-connection';
+import { makeCurrentCommand } from '../config/temporal-connection';
 import { openLog, runningOutput } from '../observability/log';
 import { aborted, untilAskedToEnd } from '../process/asked-to-end';
 import { findTemporal } from '../stack/open-temporal';
@@ -25,9 +25,9 @@ export async function worker(context: CommandContext): Promise<void> {
     if (nexusApps) news.say(`Callers of other namespaces may use ${nexusApps.join(', ')}.`);
     if (version) {
       const { deploymentName, buildId } = version;
-      const makeCurrent = `worker deployment set-current-version --deployment-name ${deploymentName} --build-id ${buildId}`;
+      const makeCurrent = makeCurrentCommand({ address, namespace: target.namespace }, deploymentName, buildId);
       news.say(
-        `It is build ${buildId} of deployment ${deploymentName}, and takes new work once that is current: ${temporalCommand(target, makeCurrent)}`,
+        `It is build ${buildId} of deployment ${deploymentName}, and takes new work once that is current: ${makeCurrent}`,
       );
     }
   }

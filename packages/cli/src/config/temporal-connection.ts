@@ -5,6 +5,11 @@ import { ConfigError } from './errors';
 import type { Environment } from './sources';
 import type { LoadedConfig } from './load-config';
 
+export interface TemporalPlace {
+  address: string;
+  namespace: string;
+}
+
 export interface TemporalTarget {
   /** For a client's `Connection.connect` and a worker's `NativeConnection.connect` alike. */
   connection: Pick<ConnectionOptions, 'tls' | 'metadata'> & { address: string; apiKey?: string };
@@ -35,8 +40,15 @@ export function temporalTarget({ config, env }: { config: LoadedConfig; env: Env
 }
 
 /** A command line for this Temporal. The `temporal` command reads keys and certificates from the same variables and profile. */
-export function temporalCommand({ connection, namespace }: TemporalTarget, command: string): string {
-  return `temporal ${command} --address ${connection.address} --namespace ${shellWord(namespace)}`;
+export function temporalCommand({ address, namespace }: TemporalPlace, command: string): string {
+  return `temporal ${command} --address ${address} --namespace ${shellWord(namespace)}`;
+}
+
+/** Gives new work to the workers of a build; without one, to those without a version. */
+export function makeCurrentCommand(place: TemporalPlace, deploymentName: string, buildId: string | undefined): string {
+  const version = buildId === undefined ? '--unversioned' : `--build-id ${shellWord(buildId)}`;
+  const options = `--deployment-name ${shellWord(deploymentName)} ${version}`;
+  return temporalCommand(place, `worker deployment set-current-version ${options}`);
 }
 
 function load(env: Environment) {

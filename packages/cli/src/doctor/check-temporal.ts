@@ -9,6 +9,7 @@ import { DecryptionError } from 'temporal-file-conversion/encryption';
 import { conversionJobType } from 'temporal-file-conversion/job';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
+import { makeCurrentCommand, temporalCommand } from '../config/temporal-connection';
 import { readRetentionDays } from '../dev-server/retention';
 import { readEncryptionKeys } from '../keys/encryption';
 import { capitalised, counted } from 'temporal-file-conversion/messages';
@@ -45,7 +46,7 @@ export async function checkTemporal(context: CommandContext): Promise<PartFindin
       return [
         ...found,
         await checkAttributes(client),
-        await checkWorkers(client, temporal.taskQueue),
+        await checkWorkers(context, temporal),
         ...(await checkEncryption(context, client)),
       ];
     });
@@ -68,7 +69,8 @@ async function checkNamespace({ client, address, namespace }: StackInUse): Promi
   } catch (error) {
     const isUnknown = hasStatus(error, 'NOT_FOUND');
     const says = isUnknown ? `Temporal has no namespace ${namespace}` : `${namespace}: ${reasonOf(error)}`;
-    const fix = `Correct TEMPORAL_NAMESPACE, or create it: temporal operator namespace create --namespace ${namespace}`;
+    const create = temporalCommand({ address, namespace }, 'operator namespace create');
+    const fix = `Correct TEMPORAL_NAMESPACE, or create it: ${create}`;
     return broken('namespace', says, fix);
   }
 }
@@ -86,7 +88,8 @@ async function checkAttributes(client: Client): Promise<PartFinding> {
   }
 }
 
-async function checkWorkers(client: Client, taskQueue: string): Promise<PartFinding> {
+async function checkWorkers({ config }: CommandContext, temporal: StackInUse): Promise<PartFinding> {
+  const { client, taskQueue } = temporal;
   const { identities: workers, builds, current } = await readTaskQueue(client, taskQueue);
   const part = 'workers';
   if (workers.length === 0) {
@@ -97,10 +100,11 @@ async function checkWorkers(client: Client, taskQueue: string): Promise<PartFind
     const [wanted = '', ...there] = [current, ...builds].map((build) =>
       build === undefined ? 'workers without a version' : `build ${build}`,
     );
+    const makeCurrent = makeCurrentCommand(temporal, config.values.worker.deploymentName, builds[0]);
     return broken(
       part,
-      `new jobs on task queue ${taskQueue} wait for ${wanted}, and only ${there.join(', ')} polls it`,
-      'Make a version that is there the current one (fileconv config show prints how), or start a worker of that build (FILECONV_WORKER_BUILD_ID)',
+      `new jobs on task queue ${taskQueue} wait for ${wanted}, and it is polled only by ${there.join(', ')}`,
+      `Start such a worker (FILECONV_WORKER_BUILD_ID), or give new jobs to ${there[0]}: ${makeCurrent}`,
     );
   }
   const hosts = new Set(workers.map((identity) => identity.replace(/^.*@/, '')));

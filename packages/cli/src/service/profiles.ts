@@ -129,7 +129,7 @@ export function explainServiceFailure(
   if (lookUpErrorCode(code)?.class === 'account') {
     return failed(
       'ACCOUNT_REFUSED',
-      `${message} Check the App ID and the token of app ${app} (\`fileconv config show\`).`,
+      `${message} Check the account, the App ID and the token of app ${app} (\`fileconv config show\`).`,
     );
   }
   return undefined;

@@ -121,8 +121,8 @@ export function unreachable(
   return new CommandError('TEMPORAL_UNREACHABLE', [problem], { cause: error });
 }
 
-/** No answer may mean that only one side uses TLS. */
+/** No answer may mean that only one side uses TLS, or that one does not accept the other's certificate. */
 function adviceOnTls(tls: unknown): string {
   if (!tls) return 'If it uses TLS, set TEMPORAL_TLS=true, or tls in the profile of Temporal.';
-  return 'If it does not use TLS, unset TEMPORAL_TLS and TEMPORAL_API_KEY, or turn tls off in the profile of Temporal.';
+  return 'If a certificate is not accepted, set TEMPORAL_TLS_SERVER_CA_CERT_PATH (who issued the certificate of Temporal, if no public authority), TEMPORAL_TLS_SERVER_NAME (the name in it), or TEMPORAL_TLS_CLIENT_CERT_PATH with TEMPORAL_TLS_CLIENT_KEY_PATH (your own). If it does not use TLS, unset TEMPORAL_TLS and TEMPORAL_API_KEY, or turn tls off in the profile of Temporal.';
 }

@@ -3,6 +3,7 @@ import type { CommandContext } from '../command-context';
 import { CommandError, interrupted } from '../command-error';
 import { temporalTarget, type TemporalTarget } from '../config/temporal-connection';
 import { isEncrypting } from '../keys/secrets';
+import { runningServiceUrl } from '../service/embedded-service';
 import type { StackInUse } from './connect';
 import type { ServicePartOptions } from './service-part';
 import { isOfStack, readLiveStack, type StackRecord } from './stack-record';
@@ -39,8 +40,12 @@ export async function useStack(
       await sleep(lockRetryMs, undefined, { signal });
     }
   } catch (error) {
-    if (!signal.aborted) throw error;
-    throw interrupted(error);
+    if (signal.aborted) throw interrupted(error);
+    // `fileconv service` on its own: the mistake is not that it runs.
+    const isOfService = target.isNamed && error instanceof CommandError && error.code === 'SERVICE_UNUSABLE';
+    if (!isOfService || (await runningServiceUrl(context)) === undefined) throw error;
+    const problem = `No worker polls task queue ${worker.taskQueue}, and none can be started for this command beside a service that runs already. Start one: fileconv worker; another queue is set with FILECONV_WORKER_TASK_QUEUE`;
+    throw new CommandError('SERVICE_UNUSABLE', [problem], { cause: error });
   }
 }
 

@@ -161,7 +161,8 @@ function notCreated(error: unknown, target: TemporalTarget): unknown {
     const problem = `Temporal at ${target.connection.address} does not take this worker: ${reason}`;
     return new CommandError('TEMPORAL_UNREACHABLE', [problem], { cause: error });
   }
-  const create = temporalCommand(target, 'operator namespace create');
+  const place = { address: target.connection.address, namespace: target.namespace };
+  const create = temporalCommand(place, 'operator namespace create');
   const problem = `Temporal has no namespace ${target.namespace}. Correct TEMPORAL_NAMESPACE, or create it: ${create}`;
   return new CommandError('INPUT_UNUSABLE', [problem], { cause: error });
 }

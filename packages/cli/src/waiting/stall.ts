@@ -161,5 +161,6 @@ export function createStallReader(
 /** Advice if no worker takes the work. A running stack has one, but it may be too busy to be listed. */
 export function adviceOnWorker(hasStack: boolean): NextStep {
   if (hasStack) return { why: 'What is wrong', command: 'fileconv doctor' };
-  return { why: 'Start one', command: 'fileconv worker' };
+  // One that polls may be of another version.
+  return { why: 'Start one, or let fileconv doctor tell what is wrong', command: 'fileconv worker' };
 }

@@ -112,25 +112,20 @@ function activities(options: ActivityOptions): ConversionActivities {
 
 /**
  * Runs a submit that is not cancelled while it may have been sent. If its worker was lost, Temporal would cancel it without an attempt that
- * finds the fence, and forget the fence.
+ * finds the fence, and forget the fence. Few promises, as in `obey`.
  */
 function cancelledOnlyUnsent<T>(submit: () => Promise<T>): Promise<T> {
   const { cancelRequested, consideredCancelled } = CancellationScope.current();
   if (consideredCancelled) return submit();
-  return CancellationScope.nonCancellable(async () => {
-    const scope = new CancellationScope();
-    let isOver = false;
-    const unsent = () => activities({ startToCloseTimeout: '1 minute' })['conversion.awaitUnsent']();
-    cancelRequested
-      .catch(() => (isOver ? undefined : unsent()))
-      .then(() => scope.cancel())
-      .catch(() => undefined);
-    try {
-      return await scope.run(submit);
-    } finally {
-      isOver = true;
-    }
-  });
+  const shield = new CancellationScope({ cancellable: false });
+  const scope = new CancellationScope({ cancellable: true, parent: shield });
+  const unsent = () => activities({ startToCloseTimeout: '1 minute' })['conversion.awaitUnsent']();
+  let isOver = false;
+  const over = () => void (isOver = true);
+  const submitted = scope.run(submit);
+  submitted.then(over, over);
+  cancelRequested.catch(() => (isOver ? undefined : shield.run(unsent).then(() => scope.cancel())));
+  return submitted;
 }
 
 /**

@@ -31,6 +31,7 @@ export async function hashFile(files: FileStore, uri: string, signal?: AbortSign
 
 /** Looks at a source. While a web host does not answer, the source counts as absent, with `mayPass`. */
 export function lookAtSource(files: FileStore, uri: string): Promise<FileSnapshot> {
+  if (!isOfWeb(uri)) return files.look(uri);
   return unlessAway(
     uri,
     () => files.look(uri),

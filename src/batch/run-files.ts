@@ -152,7 +152,7 @@ export const seenSchema = z.object({
   times: z.int().positive().exactOptional(),
 } satisfies Fields<Fingerprint>) satisfies z.ZodType<Fingerprint>;
 
-export const itemSchema = z.object({
+const itemSchema = z.object({
   item: z.int().positive(),
   source: z.string(),
   ...optionsSchema.shape,

@@ -228,10 +228,13 @@ export function decoded(text: string): string {
 
 /** What a URI names: equal for all spellings of the same file. Other escapes in a web address could name another file. */
 export function placeOf(uri: string): string {
-  if (!URL.canParse(uri)) return decoded(uri);
-  const { protocol, pathname, href } = new URL(uri);
-  if (protocol === 'file:') return decoded(pathname).replace(/\/+/g, '/');
-  return /^https?:$/.test(protocol) ? href : protocol + decoded(uri.slice(protocol.length));
+  try {
+    const { protocol, pathname, href } = new URL(uri);
+    if (protocol === 'file:') return decoded(pathname).replace(/\/+/g, '/');
+    return /^https?:$/.test(protocol) ? href : protocol + decoded(uri.slice(protocol.length));
+  } catch {
+    return decoded(uri);
+  }
 }
 
 /** The display name of a job's source. */

@@ -4,11 +4,10 @@ import { cannotUse } from './errors';
 
 /** The local path of a `file:` URI. A trailing `/` is kept. */
 export function toPath(uri: string): string {
-  const url = URL.canParse(uri) ? new URL(uri) : undefined;
-  if (url?.protocol !== 'file:') throw cannotUse(uri, 'it is not a file: URI');
+  if (!/^file:/i.test(uri)) throw cannotUse(uri, 'it is not a file: URI');
   let path: string;
   try {
-    path = fileURLToPath(url);
+    path = fileURLToPath(uri);
   } catch (error) {
     // The URI names another host or has an encoded slash.
     throw cannotUse(uri, error instanceof Error ? error.message : String(error), error);

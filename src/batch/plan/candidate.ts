@@ -1,6 +1,5 @@
 import path from 'node:path';
-import { z } from 'zod';
-import type { BatchManifest, BatchSources, Refusal } from '../model/types';
+import type { BatchItem, BatchManifest, BatchSources, Refusal } from '../model/types';
 import { mergeParameters, type ConversionParameters } from '../../job/parameters';
 import { defined } from '../../job/defined';
 import { StorageError } from '../../storage/errors';
@@ -11,7 +10,6 @@ import { type DestinationRules, notAName, resolveDestination, type ResolvedDesti
 import type { Ledger } from '../ledger';
 import type { ManifestRow } from '../manifest/manifest-row';
 import { readManifest } from '../manifest/read-manifest';
-import { itemSchema } from '../run-files';
 import { findSources, type SourceLookup } from '../sources/find-sources';
 import { folderOf, isInside, relativeTo, resolveName, shownAsWritten, shownFolder } from '../uris';
 import type { Finding, Findings } from '../findings';
@@ -147,28 +145,26 @@ async function strays(uri: string, { out, isInOut }: DestinationRules) {
   return { code: 'DESTINATION_OUTSIDE' as const, problem };
 }
 
-export const draftRow = itemSchema
-  .pick({ source: true, output: true, input: true, parameters: true, destination: true, refused: true })
-  .extend({
-    /** From 1. */
-    row: z.int().positive(),
-    /** As in `Candidate`. */
-    place: z.string(),
-    shown: z.string(),
-    term: z.enum(['column', 'key']).exactOptional(),
-    /** Stamp of the source when first seen; absent if it cannot be read. */
-    stamp: z.string().exactOptional(),
-    bytes: z.number(),
-    /** Something already exists at the destination. */
-    exists: z.union([z.boolean(), z.literal('folder')]),
-    /** Identity of the file at the destination. */
-    replaced: z.string().exactOptional(),
-    /** Its size. */
-    resultBytes: z.number().exactOptional(),
-  });
+type Planned = Pick<BatchItem, 'source' | 'output' | 'input' | 'parameters' | 'destination' | 'refused'>;
 
 /** A row that was checked alone, but not yet compared with other rows and earlier runs. */
-export type DraftRow = z.infer<typeof draftRow>;
+export interface DraftRow extends Planned {
+  /** From 1. */
+  row: number;
+  /** As in `Candidate`. */
+  place: string;
+  shown: string;
+  term?: ManifestRow['term'];
+  /** Stamp of the source when first seen; absent if it cannot be read. */
+  stamp?: string;
+  bytes: number;
+  /** Something already exists at the destination. */
+  exists: boolean | 'folder';
+  /** Identity of the file at the destination. */
+  replaced?: string;
+  /** Its size. */
+  resultBytes?: number;
+}
 
 export function toRow({ candidate, source, uri, destination, refusal }: SeenCandidate, row: number): DraftRow {
   const { output, input, parameters, place, shown, term } = candidate;

@@ -7,7 +7,7 @@ import { type DraftRow, whereIs } from './candidate';
 import type { Finding } from '../findings';
 
 /** A conflict between a row and another one, which may be the row itself. */
-interface Conflict {
+export interface Conflict {
   kind: 'sameSource' | 'sameDestination' | 'destinationIsSource' | 'destinationIsFolder';
   otherRow: number;
 }
@@ -165,6 +165,8 @@ function comparable(uri: string): string {
   return isLocal(uri) ? decoded(uri).normalize().toLowerCase() : uri;
 }
 
+type Key = readonly [number, number, number];
+
 /**
  * Maps keys to rows. A key is a 96-bit hash; one in 10^17 plans with a million rows has a collision. Lies outside of V8's heap,
  * where the plan of a million rows took more than a gigabyte.
@@ -178,12 +180,12 @@ class KeyTable {
     return this.#count === 0;
   }
 
-  get(key: Uint32Array): number | undefined {
+  get(key: Key): number | undefined {
     return this.#rowAt(this.#slotOf(key));
   }
 
   /** Assigns the key to a row. If another row holds it, returns that row instead. */
-  claim(key: Uint32Array, row: number): number | undefined {
+  claim(key: Key, row: number): number | undefined {
     const slot = this.#slotOf(key);
     const holder = this.#rowAt(slot);
     if (holder !== undefined) return holder;
@@ -200,10 +202,11 @@ class KeyTable {
   }
 
   /** The slot that holds the key, or else the free one for it. */
-  #slotOf(key: Uint32Array): number {
+  #slotOf(key: Key): number {
     const words = this.#words;
-    const holds = (slot: number) => [0, 1, 2].every((word) => words[slot + word] === key[word]);
-    let slot = ((key[0] ?? 0) * 4) % words.length;
+    const [one, two, three] = key;
+    const holds = (slot: number) => words[slot] === one && words[slot + 1] === two && words[slot + 2] === three;
+    let slot = (one * 4) % words.length;
     while (words[slot + 3] !== 0 && !holds(slot)) slot = (slot + 4) % words.length;
     return slot;
   }
@@ -212,13 +215,13 @@ class KeyTable {
     const before = this.#words;
     this.#words = new Uint32Array(before.length * 2);
     for (let slot = 0; slot < before.length; slot += 4) {
-      const filled = before.subarray(slot, slot + 4);
-      if (filled[3] !== 0) this.#words.set(filled, this.#slotOf(filled));
+      const [one = 0, two = 0, three = 0, row] = before.subarray(slot, slot + 4);
+      if (row) this.#words.set([one, two, three, row], this.#slotOf([one, two, three]));
     }
   }
 }
 
-function hashOf(key: string): Uint32Array {
+function hashOf(key: string): Key {
   const digest = hash('sha256', key, 'buffer');
-  return Uint32Array.of(digest.readUInt32LE(0), digest.readUInt32LE(4), digest.readUInt32LE(8));
+  return [digest.readUInt32LE(0), digest.readUInt32LE(4), digest.readUInt32LE(8)];
 }

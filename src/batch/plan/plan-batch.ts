@@ -19,7 +19,6 @@ import {
   candidatesOfLedger,
   candidatesOfManifest,
   candidatesOfSources,
-  draftRow,
   lookAt,
   toRow,
   warnOf,
@@ -27,7 +26,7 @@ import {
   type DraftRow,
   type SeenCandidate,
 } from './candidate';
-import { Conflicts, explainConflict } from './conflicts';
+import { type Conflict, Conflicts, explainConflict } from './conflicts';
 import { Findings } from '../findings';
 import { conclude, firstAttempt, type LeftOut, type SettledRow, type PlannedBatch, writeRun } from './planned-batch';
 import {
@@ -162,7 +161,7 @@ class BatchPlanning {
   /** Both passes over all candidates. */
   async *#rows(rules: DestinationRules | undefined): AsyncGenerator<SettledRow> {
     if (!rules) return;
-    const { files, what, folder: batchFolder, dryRun, writing = firstAttempt, signal } = this.options;
+    const { files, what, folder: batchFolder, dryRun, moves, writing = firstAttempt, signal } = this.options;
     const ledger = await Ledger.open(files, batchFolder, { writing: dryRun ? undefined : writing, signal });
     this.#lastRun = ledger.run;
     this.#spent = ledger.vcredits;
@@ -181,7 +180,7 @@ class BatchPlanning {
       const { item, ...rest } = settled;
       const sourceGroup = this.#conflicts.firstRowOf(item.source);
       const isKnown = failedBefore.has(rowKey(item));
-      const isToMove = await isMovedWithoutJob(item, this.options.moves);
+      const isToMove = moves !== undefined && (await isMovedWithoutJob(item, moves));
       yield { item: { ...item, ...defined({ sourceGroup }) }, ...rest, isKnown, isToMove };
     }
   }
@@ -211,7 +210,7 @@ class BatchPlanning {
     const { signal } = this.options;
     const drafted = this.draftFile.createReadStream({ start: 0, autoClose: false, signal });
     for await (const { bytes } of readLines(drafted)) {
-      yield draftRow.parse(JSON.parse(bytes.toString()));
+      yield JSON.parse(bytes.toString()) as DraftRow;
     }
   }
 
@@ -242,10 +241,8 @@ class BatchPlanning {
     return reason !== undefined;
   }
 
-  /** The conflict of a row with another; `repeated` if it duplicates that row. */
-  async #clashOf(row: DraftRow): Promise<Refusal | 'repeated' | undefined> {
-    const conflict = this.#conflicts.of(row);
-    if (!conflict) return undefined;
+  /** How a row conflicts with another; `repeated` if it duplicates that row. */
+  async #clashOf(row: DraftRow, conflict: Conflict): Promise<Refusal | 'repeated'> {
     const other = await this.#draftedRow(conflict.otherRow);
     if (conflict.kind === 'sameSource' && other.destination === row.destination) return 'repeated';
     return { ...explainConflict(conflict.kind, row, other), isUnclear: true };
@@ -255,7 +252,7 @@ class BatchPlanning {
   async #draftedRow(row: number): Promise<DraftRow> {
     const [position = 0, end = 0] = this.#offsets.slice(row - 1, row + 1);
     const { buffer } = await this.draftFile.read({ buffer: Buffer.alloc(end - position), position });
-    return draftRow.parse(JSON.parse(buffer.toString()));
+    return JSON.parse(buffer.toString()) as DraftRow;
   }
 
   /** The second pass: compares a row with the others and with earlier runs. */
@@ -270,7 +267,8 @@ class BatchPlanning {
     });
     // A source that has no URI is named as the user wrote it.
     if (row.refused?.isUnclear) return bad(row.refused, { source: source || row.shown });
-    const clash = await this.#clashOf(row);
+    const conflict = this.#conflicts.of(row);
+    const clash = conflict && (await this.#clashOf(row, conflict));
     if (clash === 'repeated') return clash;
     const rules = { onUnknownOutcome, again };
     const known = ledger.find(destination);

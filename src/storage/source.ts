@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type BigIntStats, createReadStream, lstat, type Stats } from 'node:fs';
-import { open, stat, type FileHandle } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -27,7 +27,8 @@ export async function openLocalSource(uri: string): Promise<SourceFile> {
       path: filePath,
       stamp: fileStamp(seen),
       head,
-      open: () => (head.length < seen.size ? new SourceStream({ uri, filePath, seen }) : readSmall(uri, head, seen)),
+      open: () =>
+        Readable.from(readSeen({ uri, filePath, seen, head }), { objectMode: false, highWaterMark: chunkBytes }),
     };
   } catch (error) {
     throw sourceFailure(error, uri);
@@ -61,70 +62,40 @@ function refuseIrregular(stats: Stats | BigIntStats, uri: string): void {
   if (!stats.isFile()) throw cannotRead(uri, { code: 'SOURCE_UNREADABLE', why: 'it is not a regular file.' });
 }
 
-/** A file whose head is all of it. Fails if it is not the file seen before. */
-function readSmall(uri: string, head: Buffer, seen: BigIntStats): Readable {
-  return Readable.from(
-    (async function* () {
-      const now = await stat(toPath(uri), { bigint: true }).catch((error: unknown) => {
-        throw sourceFailure(error, uri);
-      });
-      assertSame(uri, seen, now);
-      yield head;
-    })(),
-  );
+interface Seen {
+  uri: string;
+  filePath: string;
+  seen: BigIntStats;
+  head: Buffer;
 }
 
-/** Reads a file and fails if, at the first or last byte, it is not the file seen before. */
-class SourceStream extends Readable {
-  readonly #source: { uri: string; filePath: string; seen: BigIntStats };
-  #handle: FileHandle | undefined;
-  #readBytes = 0;
-
-  constructor(source: { uri: string; filePath: string; seen: BigIntStats }) {
-    super({ highWaterMark: chunkBytes });
-    this.#source = source;
+/** The bytes of a file. Fails if, at the first or last byte, it is not the file seen before. */
+async function* readSeen({ uri, filePath, seen, head }: Seen): AsyncGenerator<Buffer> {
+  const orFail = <T>(step: Promise<T>) =>
+    step.catch((error: unknown) => {
+      throw sourceFailure(error, uri);
+    });
+  let left = Number(seen.size);
+  if (head.length === left) {
+    assertSame(uri, seen, await orFail(stat(filePath, { bigint: true })));
+    yield head;
+    return;
   }
-
-  override _construct(done: (error?: Error | null) => void): void {
-    open(this.#source.filePath, 'r').then(
-      (handle) => {
-        this.#handle = handle;
-        this.#compare(handle).then(() => done(), done);
-      },
-      (error: unknown) => done(sourceFailure(error, this.#source.uri)),
-    );
-  }
-
-  override _read(): void {
-    this.#readChunk().then(
-      (chunk) => this.push(chunk),
-      (error: unknown) => this.destroy(sourceFailure(error, this.#source.uri)),
-    );
-  }
-
-  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
-    // Closing a file that was only read cannot lose data.
-    const closed = this.#handle?.close().catch(() => undefined);
-    void Promise.resolve(closed).then(() => done(error));
-  }
-
-  async #readChunk(): Promise<Buffer | null> {
-    const handle = this.#handle;
-    if (!handle) return null;
-    // At most the file's size: a large buffer for each small file would keep the garbage collector busy.
-    const wanted = Math.min(Number(this.#source.seen.size) - this.#readBytes, chunkBytes);
-    if (wanted > 0) {
-      const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafeSlow(wanted), 0, wanted, null);
-      this.#readBytes += bytesRead;
-      if (bytesRead > 0) return buffer.subarray(0, bytesRead);
+  const handle = await orFail(open(filePath, 'r'));
+  try {
+    assertSame(uri, seen, await orFail(handle.stat({ bigint: true })));
+    while (left > 0) {
+      // At most the file's size: a large buffer for each small file would keep the garbage collector busy.
+      const wanted = Math.min(left, chunkBytes);
+      const { bytesRead, buffer } = await orFail(handle.read(Buffer.allocUnsafeSlow(wanted), 0, wanted, null));
+      if (bytesRead === 0) break;
+      left -= bytesRead;
+      yield buffer.subarray(0, bytesRead);
     }
-    await this.#compare(handle);
-    return null;
-  }
-
-  async #compare(handle: FileHandle): Promise<void> {
-    const { uri, seen } = this.#source;
-    assertSame(uri, seen, await handle.stat({ bigint: true }));
+    assertSame(uri, seen, await orFail(handle.stat({ bigint: true })));
+  } finally {
+    // Closing a file that was only read cannot lose data.
+    await handle.close().catch(() => undefined);
   }
 }
 

@@ -139,9 +139,9 @@ async function stampIfSame(
 /** Whether the end of a run moves the source of a row that gets no job. */
 export async function isMovedWithoutJob(
   { source, stamp, done, refused }: Pick<BatchItem, 'source' | 'stamp' | 'done' | 'refused'>,
-  moves: SourceMoves | undefined,
+  moves: SourceMoves,
 ): Promise<boolean> {
-  if (moves === undefined || stamp === undefined) return false;
+  if (stamp === undefined) return false;
   const isDone = moves.done !== undefined && hasResult(done);
   const isFailed = moves.failed !== undefined && refused !== undefined && !refused.isSkipped;
   return (isDone || isFailed) && !(await isFixed(moves, source));

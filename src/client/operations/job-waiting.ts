@@ -217,7 +217,8 @@ type PendingActivity = NonNullable<WorkflowExecutionDescription['raw']['pendingA
 
 /** Undefined if the job waits for a signal or a timer, or has ended. */
 export function readPendingStep({ raw }: Pick<WorkflowExecutionDescription, 'raw'>): PendingStep | undefined {
-  const activity = raw.pendingActivities?.[0];
+  // Their order is random, and a cancelled job also looks at its submit.
+  const activity = raw.pendingActivities?.find(({ activityType }) => activityType?.name !== 'conversion.awaitUnsent');
   return activity && pendingStep(activity);
 }
 

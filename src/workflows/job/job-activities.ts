@@ -119,7 +119,9 @@ function cancelledOnlyUnsent<T>(submit: () => Promise<T>): Promise<T> {
   if (consideredCancelled) return submit();
   const shield = new CancellationScope({ cancellable: false });
   const scope = new CancellationScope({ cancellable: true, parent: shield });
-  const unsent = () => activities({ startToCloseTimeout: '1 minute' })['conversion.awaitUnsent']();
+  // Before the submits of other cancelled jobs, which take up the slots and are sent until they are cancelled.
+  const atOnce = { startToCloseTimeout: '1 minute', priority: { priorityKey: 1 } } as const;
+  const unsent = () => activities(atOnce)['conversion.awaitUnsent']();
   let isOver = false;
   const over = () => void (isOver = true);
   const submitted = scope.run(submit);

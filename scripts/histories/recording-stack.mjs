@@ -138,7 +138,7 @@ export class RecordingStack {
 
   /** The id of the job that makes this file. It holds a digest of the file's place, which is another in the histories. */
   jobOf(pathName, file) {
-    const idIn = (folder) => jobIdOf({ destination: pathToFileURL(path.join(folder, 'files', pathName, file)).href });
+    const idIn = (folder) => jobIdOf(pathToFileURL(path.join(folder, 'files', pathName, file)).href);
     const id = idIn(this.folder);
     this.#jobIds.set(id, idIn(neutralFolder));
     return id;

@@ -9,10 +9,10 @@ import type { NoticeActivities } from '../batch/model/notices';
 import { processPulse } from './acknowledged-heartbeat';
 import { batchStep, type ActivityDependencies } from './activity-attempt';
 import { createAwaitJobs } from './await-jobs';
-import { awaitUnsent } from './await-unsent';
 import { createCheckTask } from './check-task';
 import { createConvertFile } from './convert-file';
 import { createDiscardDownload, createDownloadFile } from './download-file';
+import { isUnsent } from './is-unsent';
 import { createPlanBatch, workerSettings } from './plan-batch';
 import { createUploadFile } from './upload-file';
 import { createWriteRunningPage } from './write-running-page';
@@ -30,7 +30,7 @@ export function createActivities(
     ),
     'conversion.uploadFile': createUploadFile(dependencies),
     'conversion.convertFile': createConvertFile(dependencies),
-    'conversion.awaitUnsent': awaitUnsent,
+    'conversion.isUnsent': isUnsent,
     'conversion.checkTask': createCheckTask(dependencies),
     'conversion.downloadFile': createDownloadFile(dependencies),
     'conversion.discardDownload': createDiscardDownload(dependencies),

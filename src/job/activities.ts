@@ -240,7 +240,7 @@ export interface ConversionActivities {
   'conversion.recallJob'(input: RecallJobInput): Promise<RecallJobResult>;
   'conversion.uploadFile'(input: UploadFileInput): Promise<UploadFileResult>;
   'conversion.convertFile'(input: ConvertFileInput): Promise<ConvertFileResult>;
-  'conversion.awaitUnsent'(): Promise<void>;
+  'conversion.isUnsent'(): Promise<boolean>;
   'conversion.checkTask'(input: CheckTaskInput): Promise<CheckTaskResult>;
   'conversion.downloadFile'(input: DownloadFileInput): Promise<DownloadFileResult>;
   'conversion.discardDownload'(input: DiscardDownloadInput): Promise<void>;

@@ -20,7 +20,7 @@ import { writeLocalFile } from './write';
  */
 export function createLocalFiles({
   link,
-  freeBytes = lately(freeBytesOf),
+  freeBytes = freeBytesOf,
   isShared = false,
 }: { link?: Link; freeBytes?: FreeBytes; isShared?: boolean } = {}): FileStore {
   const store: FileStore = {

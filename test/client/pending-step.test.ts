@@ -38,10 +38,3 @@ it('a timeout has a message and no code', () => {
   expect(step).toMatchObject({ lastFailure: 'activity Heartbeat timeout' });
   expect(step).not.toHaveProperty('lastFailureType');
 });
-
-it('a cancelled job waits for its submit, not for the look at that submit', () => {
-  const activities = ['conversion.awaitUnsent', 'conversion.convertFile'].map((name) =>
-    PendingActivityInfo.create({ activityType: { name }, attempt: 3 }),
-  );
-  expect(readPendingStep({ raw: { pendingActivities: activities } })).toMatchObject({ step: 'submitting' });
-});

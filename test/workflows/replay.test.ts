@@ -18,7 +18,7 @@ const paths: Record<string, RegExp> = {
   'job-left-at-service': /^uploadFile convertFile checkTask completed$/,
   'job-skipped': /^uploadFile completed$/,
   'job-parked-restored':
-    /^uploadFile convertFile convertFile appReady awaitUnsent cancel convertFile checkTask downloadFile completed$/,
+    /^uploadFile convertFile convertFile appReady cancel convertFile checkTask downloadFile completed$/,
   'job-parked-overdue': /^uploadFile convertFile convertFile failed$/,
   'job-uploaded-again': /^uploadFile convertFile uploadFile convertFile checkTask downloadFile completed$/,
   'job-unknown-resubmitted': /^uploadFile convertFile timer convertFile checkTask downloadFile completed$/,
@@ -27,7 +27,7 @@ const paths: Record<string, RegExp> = {
   'job-unknown-not-called-back':
     /^uploadFile convertFile timer timer convertFile timer conversionCallback checkTask downloadFile completed$/,
   'job-cancelled-converting': /^uploadFile convertFile checkTask cancel cancelled$/,
-  'job-cancelled-parked': /^uploadFile convertFile convertFile awaitUnsent cancel cancelled$/,
+  'job-cancelled-parked': /^uploadFile convertFile convertFile cancel cancelled$/,
   'job-cancelled-downloading': /^uploadFile convertFile checkTask downloadFile cancel discardDownload cancelled$/,
   'job-failed': /^uploadFile convertFile failed$/,
   'job-source-missing': /^uploadFile failed$/,

@@ -217,8 +217,7 @@ type PendingActivity = NonNullable<WorkflowExecutionDescription['raw']['pendingA
 
 /** Undefined if the job waits for a signal or a timer, or has ended. */
 export function readPendingStep({ raw }: Pick<WorkflowExecutionDescription, 'raw'>): PendingStep | undefined {
-  // Their order is random, and a cancelled job also looks at its submit.
-  const activity = raw.pendingActivities?.find(({ activityType }) => activityType?.name !== 'conversion.awaitUnsent');
+  const activity = raw.pendingActivities?.[0];
   return activity && pendingStep(activity);
 }
 

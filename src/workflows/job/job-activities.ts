@@ -6,6 +6,7 @@ import {
   CancelledFailure,
   TimeoutFailure,
   proxyActivities,
+  proxyLocalActivities,
   sleep,
   workflowInfo,
   type ActivityOptions,
@@ -110,6 +111,12 @@ function activities(options: ActivityOptions): ConversionActivities {
   });
 }
 
+/** Local, because the submits of other cancelled jobs may have taken all slots, and are sent until they are cancelled. */
+const { 'conversion.isUnsent': isUnsent } = proxyLocalActivities<ConversionActivities>({
+  startToCloseTimeout: '1 minute',
+});
+const maxLookAgainMs = 30_000;
+
 /**
  * Runs a submit that is not cancelled while it may have been sent. If its worker was lost, Temporal would cancel it without an attempt that
  * finds the fence, and forget the fence. Few promises, as in `obey`.
@@ -119,14 +126,17 @@ function cancelledOnlyUnsent<T>(submit: () => Promise<T>): Promise<T> {
   if (consideredCancelled) return submit();
   const shield = new CancellationScope({ cancellable: false });
   const scope = new CancellationScope({ cancellable: true, parent: shield });
-  // Before the submits of other cancelled jobs, which take up the slots and are sent until they are cancelled.
-  const atOnce = { startToCloseTimeout: '1 minute', priority: { priorityKey: 1 } } as const;
-  const unsent = () => activities(atOnce)['conversion.awaitUnsent']();
   let isOver = false;
   const over = () => void (isOver = true);
+  const untilUnsent = async () => {
+    for (let pauseMs = 1_000; !isOver && !(await isUnsent()); pauseMs = Math.min(2 * pauseMs, maxLookAgainMs)) {
+      await sleep(pauseMs, { summary: 'for the answer to the submit' });
+    }
+    scope.cancel();
+  };
   const submitted = scope.run(submit);
   submitted.then(over, over);
-  cancelRequested.catch(() => (isOver ? undefined : shield.run(unsent).then(() => scope.cancel())));
+  cancelRequested.catch(() => shield.run(untilUnsent));
   return submitted;
 }
 

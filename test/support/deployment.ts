@@ -1,4 +1,5 @@
 import type { Client } from '@temporalio/client';
+import { temporal } from '@temporalio/proto';
 import { hasStatus } from '../../src/history/grpc';
 import { until } from './until';
 
@@ -13,5 +14,16 @@ export async function makeCurrent(client: Client, deploymentName: string, buildI
       if (hasStatus(error, 'INVALID_ARGUMENT', 'NOT_FOUND', 'FAILED_PRECONDITION')) return false;
       throw error;
     }
+  });
+  // The partitions of a task queue learn of it one after the other.
+  await until('its task queues know', async () => {
+    const { workerDeploymentInfo } = await client.workflowService.describeWorkerDeployment({
+      namespace,
+      deploymentName,
+    });
+    return (
+      workerDeploymentInfo?.routingConfigUpdateState !==
+      temporal.api.enums.v1.RoutingConfigUpdateState.ROUTING_CONFIG_UPDATE_STATE_IN_PROGRESS
+    );
   });
 }

@@ -31,7 +31,6 @@ export async function hashFile(files: FileStore, uri: string, signal?: AbortSign
 
 /** Looks at a source. While a web host does not answer, the source counts as absent, with `mayPass`. */
 export function lookAtSource(files: FileStore, uri: string): Promise<FileSnapshot> {
-  if (!isOfWeb(uri)) return files.look(uri);
   return unlessAway(
     uri,
     () => files.look(uri),
@@ -49,13 +48,12 @@ export function hashSource(files: FileStore, uri: string, signal?: AbortSignal):
 }
 
 /** A web host that does not answer must not stop files of other hosts: `instead` then gives the answer. */
-async function unlessAway<T>(uri: string, ask: () => Promise<T>, instead: (error: StorageError) => T): Promise<T> {
-  try {
-    return await ask();
-  } catch (error) {
-    if (error instanceof StorageError && error.retryable && isOfWeb(uri)) return instead(error);
+function unlessAway<T>(uri: string, ask: () => Promise<T>, instead: (error: StorageError) => T): Promise<T> {
+  if (!isOfWeb(uri)) return ask();
+  return ask().catch((error: unknown) => {
+    if (error instanceof StorageError && error.retryable) return instead(error);
     throw error;
-  }
+  });
 }
 
 export interface Comparison {

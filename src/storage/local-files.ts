@@ -103,29 +103,23 @@ async function findWritable(folder: string, uri: string): Promise<string> {
   return nearest;
 }
 
-const isAccessible = lately((folder) =>
-  access(folder, writable).then(
+const answers = new Map<string, Promise<boolean>>();
+let answersSince = 0;
+
+/** As of up to a second ago: each job asks three times about its folder, and the jobs of a batch about the same few. */
+function isAccessible(folder: string): Promise<boolean> {
+  if (performance.now() - answersSince > 1_000) {
+    answers.clear();
+    answersSince = performance.now();
+  }
+  const known = answers.get(folder);
+  if (known) return known;
+  const answer = access(folder, writable).then(
     () => true,
     () => false,
-  ),
-);
-
-/**
- * Takes the answer of up to a second ago: each job asks three times about its folder, and the jobs of a batch about the same few. For
- * questions that never fail.
- */
-function lately<Answer>(ask: (folder: string) => Promise<Answer>): (folder: string) => Promise<Answer> {
-  const answers = new Map<string, Promise<Answer>>();
-  let since = 0;
-  return (folder) => {
-    if (performance.now() - since > 1_000) {
-      answers.clear();
-      since = performance.now();
-    }
-    const answer = answers.get(folder) ?? ask(folder);
-    answers.set(folder, answer);
-    return answer;
-  };
+  );
+  answers.set(folder, answer);
+  return answer;
 }
 
 async function find(filePath: string, look: (path: string) => Promise<Stats>): Promise<Stats | undefined> {

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { inspectError, messageOf } from './caught';
 
 /** Must be raised with every change of the schema below. */
-const schemaVersion = 1;
+const schemaVersion = 2;
 
 const schema = `
   CREATE TABLE tasks (
@@ -31,6 +31,8 @@ const schema = `
     callback      TEXT,
     -- How often an engine has begun; a conversion that keeps taking the service down is given up.
     attempts      INTEGER NOT NULL DEFAULT 0,
+    -- How many attempts ended without a result, perhaps by the machine's fault; the next one then runs alone.
+    tries         INTEGER NOT NULL DEFAULT 0,
     created_at    INTEGER NOT NULL,
     started_at    INTEGER,
     completed_at  INTEGER

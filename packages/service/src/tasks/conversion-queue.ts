@@ -14,7 +14,7 @@ import type { ServiceMetrics } from '../shared/service-metrics';
 import { TaskError } from '../shared/task-error';
 import { resultJson } from './answer';
 import { parametersOf } from './request-data';
-import type { Task, TaskStore } from './task-store';
+import type { Task, TaskStore, UnfinishedTask } from './task-store';
 
 /** A conversion that was running this often when the service died counts as the cause. */
 const maxAttempts = 10;
@@ -25,12 +25,6 @@ const retryDelayMs = 5_000;
 const codeOf = { failed: 'FAILED_CONVERT', broken: 'INTERNAL_SERVER_ERROR' } as const;
 
 type Ending = PoolOutcome | { status: 'failed'; message: string; code: KnownErrorCode; end?: undefined };
-
-/** A waiting task. `tries`: attempts that the machine may have ended; after any, the task runs while no other does. */
-interface Turn {
-  readonly id: string;
-  readonly tries: number;
-}
 
 interface QueueOptions {
   store: TaskStore;
@@ -48,7 +42,7 @@ interface QueueOptions {
  * is queued, its output is on disk before it is marked as completed, and unfinished tasks of a dead process run again.
  */
 export class ConversionQueue {
-  readonly #waiting: Turn[] = [];
+  readonly #waiting: UnfinishedTask[] = [];
   readonly #converting = new Map<string, Promise<void>>();
   #oneIsAlone = false;
   readonly #ended = new EventEmitter().setMaxListeners(0);
@@ -59,7 +53,7 @@ export class ConversionQueue {
   /** Queues the tasks that an earlier process accepted and did not complete; returns their number. */
   recover(): number {
     const unfinished = this.options.store.listUnfinished();
-    for (const id of unfinished) this.enqueue(id);
+    for (const { id, tries } of unfinished) this.enqueue(id, tries);
     return unfinished.length;
   }
 
@@ -108,7 +102,7 @@ export class ConversionQueue {
     }
   }
 
-  async #run({ id, tries }: Turn): Promise<void> {
+  async #run({ id, tries }: UnfinishedTask): Promise<void> {
     try {
       if (await this.#convert(id, tries)) return;
     } catch (error) {
@@ -119,7 +113,7 @@ export class ConversionQueue {
         // The same failure again.
       }
       this.options.log(`conversion ${id} could not be recorded, tries again: ${messageOf(error)}`);
-      setTimeout(() => this.enqueue(id), retryDelayMs).unref();
+      setTimeout(() => this.enqueue(id, tries), retryDelayMs).unref();
       return;
     }
     this.#ended.emit(id);
@@ -138,7 +132,7 @@ export class ConversionQueue {
       return false;
     }
     if (outcome.end !== undefined && tries + 1 < triesByEnd[outcome.end]) {
-      store.undoAttempt(id);
+      store.retryAlone(id);
       log(`conversion ${id} ended without a result (${outcome.end}) and is tried again alone`, { taskId: id });
       this.enqueue(id, tries + 1);
       return true;

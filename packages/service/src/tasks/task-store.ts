@@ -23,12 +23,16 @@ export const taskSchema = z.object({
   reserved: z.number().nullable(),
   callback: z.string().nullable(),
   attempts: z.number(),
+  tries: z.number(),
   createdAt: z.number(),
   startedAt: z.number().nullable(),
   completedAt: z.number().nullable(),
 });
 
 export type Task = z.infer<typeof taskSchema>;
+
+/** `tries`: attempts that the machine may have ended; after any, the task runs while no other does. */
+export type UnfinishedTask = Pick<Task, 'id' | 'tries'>;
 
 /** Fields that a caller sets; all others of a new task are empty. */
 export type NewTask = Pick<Task, 'id' | 'app' | 'endpoint' | 'status' | 'payload' | 'createdAt'> & Partial<Task>;
@@ -40,7 +44,7 @@ const columns = columnNames(taskSchema);
 const nothing = Object.fromEntries(keys.map((key) => [key, null])) as Record<keyof Task, null>;
 
 function completeTask(task: NewTask): Task {
-  return { ...nothing, attempts: 0, ...task };
+  return { ...nothing, attempts: 0, tries: 0, ...task };
 }
 
 /** Clients poll the same few tasks repeatedly, and reading one from the database costs as much as answering. */
@@ -69,12 +73,15 @@ export class TaskStore {
         `INSERT INTO tasks (${keys.map(columnOf).join(', ')}) VALUES (${keys.map(() => '?').join(', ')})`,
       ),
       ofApp: db.prepare(`SELECT ${columns} FROM tasks WHERE id = ? AND app = ?`),
-      unfinished: db.prepare(`SELECT id FROM tasks WHERE status <> 'completed' ORDER BY attempts, created_at, rowid`),
+      unfinished: db.prepare(
+        `SELECT id, tries FROM tasks WHERE status <> 'completed' ORDER BY attempts, created_at, rowid`,
+      ),
       byId: db.prepare(`SELECT ${columns} FROM tasks WHERE id = ?`),
       beginAttempt: db.prepare(
         `UPDATE tasks SET attempts = attempts + 1, status = 'running', started_at = coalesce(started_at, ?) WHERE id = ?`,
       ),
       undoAttempt: db.prepare('UPDATE tasks SET attempts = attempts - 1 WHERE id = ? AND attempts > 0'),
+      retryAlone: db.prepare('UPDATE tasks SET attempts = attempts - 1, tries = tries + 1 WHERE id = ?'),
       complete: db.prepare(
         `UPDATE tasks SET status = 'completed', result = ?, error_code = ?, file_size = ?, expires_at = ?, completed_at = ?,
            vcredits = ?
@@ -134,9 +141,8 @@ export class TaskStore {
    * The tasks that are not completed: first those that were running least often when a process died, then in order of arrival. So a
    * conversion that kills the service delays no other, and one that merely ran at the same time is not given up.
    */
-  listUnfinished(): string[] {
-    const rows = z.array(z.object({ id: z.string() })).parse(this.#statements.unfinished.all());
-    return rows.map((row) => row.id);
+  listUnfinished(): UnfinishedTask[] {
+    return z.array(taskSchema.pick({ id: true, tries: true })).parse(this.#statements.unfinished.all());
   }
 
   beginAttempt(id: string, startedAt: number): void {
@@ -147,6 +153,12 @@ export class TaskStore {
   /** Takes back an attempt that was interrupted on purpose. */
   undoAttempt(id: string): void {
     this.#statements.undoAttempt.run(id);
+    this.#remembered.delete(id);
+  }
+
+  /** Takes back an attempt that the machine may have ended, and remembers it. */
+  retryAlone(id: string): void {
+    this.#statements.retryAlone.run(id);
     this.#remembered.delete(id);
   }
 

@@ -121,7 +121,7 @@ describe('one data folder', () => {
     db.exec('PRAGMA user_version = 99');
     db.close();
     await expect(startConversionService({ dataDir, apps: [testApp.app] })).rejects.toThrow(
-      /another version of this package \(schema 99, not 1\)/,
+      /another version of this package \(schema 99, not 2\)/,
     );
   });
 });

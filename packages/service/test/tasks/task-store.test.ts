@@ -81,17 +81,19 @@ describe('a task with a callback', () => {
 });
 
 describe('unfinished tasks', () => {
+  const listed = () => store.listUnfinished().map(({ id }) => id);
+
   it('are listed in order of arrival', () => {
     const tasks = [newTask(), newTask(), newTask('other')];
     for (const task of tasks) store.insert(task);
     store.complete({ id: tasks[1]?.id ?? '', ...completion });
-    expect(store.listUnfinished()).toEqual([tasks[0]?.id, tasks[2]?.id]);
+    expect(listed()).toEqual([tasks[0]?.id, tasks[2]?.id]);
   });
 
   it('come last if a process died while working on them', () => {
     const tasks = [newTask(), newTask(), newTask()];
     for (const task of tasks) store.insert(task);
     store.beginAttempt(tasks[0]?.id ?? '', 1);
-    expect(store.listUnfinished()).toEqual([tasks[1]?.id, tasks[2]?.id, tasks[0]?.id]);
+    expect(listed()).toEqual([tasks[1]?.id, tasks[2]?.id, tasks[0]?.id]);
   });
 });

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { until } from '../../../../../test/support/until';
 import { engineNames } from '../../../src/engines/engine';
 import { conversionProcess, processesBelow } from '../../processes';
-import { createApp, startTestService, type TestClient } from '../../support';
+import { createApp, createDataDir, startTestService, type TestClient } from '../../support';
 import { hugePng } from '../bombs';
 import { withPrograms } from '../with-packages';
 
@@ -79,6 +79,26 @@ it('retries a timed-out conversion once, which succeeds if only the machine was 
   const id = await submit(client, small);
   expect((await client.waitForTask(id)).result).toMatchObject({ output: { status: 'successful' }, error: {} });
   expect(logged.join()).toContain('(timedOut) and is tried again alone');
+  await stop();
+});
+
+it('remembers over a restart that a conversion took too long, which would else delay others after each start', async () => {
+  const testApp = createApp();
+  const service = {
+    dataDir: await createDataDir(),
+    apps: [testApp.app],
+    conversionConcurrency: 1,
+    conversionTimeoutMs: 500,
+  };
+  const before = await startTestService(service, testApp);
+  const id = await submit(before.client);
+  await until('it took too long', () => before.logged.join().includes('(timedOut) and is tried again alone'));
+  await before.service.close();
+
+  const { client, logged, stop } = await startTestService(service, testApp);
+  const { error } = (await client.waitForTask(id)).result;
+  expect(error.message).toContain('took longer than 0.5 s and was ended, the second time while no other ran');
+  expect(logged.join()).not.toContain('is tried again');
   await stop();
 });
 

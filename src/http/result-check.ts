@@ -62,7 +62,7 @@ const storeError = new RegExp(`${prolog}<Error>\\s*<Code>[^<]*</Code>\\s*<Messag
 const pageType = /^(?:text\/html|application\/xhtml\+xml)\b/i;
 /** How no text begins. Only certain cases, because a text may be about GIF89a. */
 const binary = new RegExp(
-  `^(?:\x89PNG\\r\\n|\xff\xd8\xff[\xdb\xe0-\xef]|GIF8[79]a[^]*\0|RIFF[^]{4}(?:WAVEfmt |WEBPVP8)|OggS\0|\xd0\xcf\x11\xe0|%PDF-\\d\\.\\d\\s[^]*\\d obj\\b|${openDocument}|${officeOpenXml})`,
+  `^(?:\x89PNG\\r\\n|\xff\xd8\xff[\xdb\xe0-\xef]|GIF8[79]a[^]*\0|RIFF[^]{4}(?:WAVEfmt |WEBPVP8)|OggS\0|\x1f\x8b\x08|\0{4}|\xd0\xcf\x11\xe0|%PDF-\\d\\.\\d\\s[^]*\\d obj\\b|${openDocument}|${officeOpenXml})`,
 );
 
 /** Number of bytes that `problemOfResult` examines. */

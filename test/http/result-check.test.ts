@@ -95,6 +95,8 @@ it.each([
   ['\x89PNG\r\n\x1a\n', 'txt', undefined, 'not text'],
   ['%PDF-1.7\n1 0 obj', 'html', undefined, 'not text'],
   ['GIF89a\x01\0', 'csv', undefined, 'not text'],
+  ['\x1f\x8b\x08\0', 'html', undefined, 'not text'],
+  ['\0\0\0\0', 'txt', undefined, 'not text'],
   [entry('[Content_Types].xml'), 'md-gfm', undefined, 'not text'],
   ['', 'txt', undefined, 'empty'],
   ['', undefined, undefined, 'empty'],
@@ -104,6 +106,8 @@ it.each([
 
 it.each([
   ['<p align="center">', 'md'],
+  ['\xff\xfea\0', 'txt'],
+  ['\0\0\xfe\xff\0\0\0a', 'txt'],
   ['{"error":{}}', 'txt'],
   ['{{ title }}', 'html'],
   ['["a"]', 'html'],

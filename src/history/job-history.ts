@@ -158,9 +158,9 @@ class HistoryReader {
         this.recall(result as RecallJobResult);
         break;
       case activityNames.convertFile: {
-        const accepted = result as ConvertFileResult;
-        if (accepted.skipped) this.found = accepted.resetRunId;
-        else this.submitted(accepted.report.taskId);
+        const accepted = result as ConvertFileResult | undefined;
+        if (accepted?.skipped) this.found = accepted.resetRunId;
+        else this.submitted(accepted?.report.taskId);
         break;
       }
       case activityNames.uploadFile: {
@@ -206,6 +206,7 @@ function readStepFailure(error: Error | undefined): StepFailure {
     return { reaction: readFence(error.lastHeartbeatDetails) ? 'outcomeUnknown' : 'fail', isOfTask: false };
   }
   const details = error instanceof ApplicationFailure ? error.details?.[0] : undefined;
-  const { reaction = 'fail', origin, requests } = (details ?? {}) as Partial<ActivityFailureDetails>;
+  // As foreign to the workflow, a submit may have been sent.
+  const { reaction = 'outcomeUnknown', origin, requests } = (details ?? {}) as Partial<ActivityFailureDetails>;
   return { reaction, isOfTask: origin === 'task', ...(requests !== undefined && { requests }) };
 }

@@ -2,7 +2,8 @@ import type { ServerResponse } from 'node:http';
 import { ConversionFailedError } from '../../src/client/conversion-handle';
 import type { ConversionPolicies } from '../../src/job/types';
 import { rigOfEachTest } from '../support/conversion-worker';
-import { answerCompleted, answerError, answerJson, answerOutput, answerRunning } from '../support/stub-service';
+import { answerCompleted, answerError, answerJson, answerOutput, answerRunning, cut } from '../support/stub-service';
+import { until } from '../support/until';
 
 /** For contradictory or incomplete answers, a job takes the reading that can't pay twice. */
 
@@ -20,6 +21,32 @@ const convert = async (policies: ConversionPolicies = {}, mode?: 'sync') =>
 const converted = () => rig.stub.count('convert/file');
 
 describe('a submit', () => {
+  it.each(['failed', 'completed'] as const)(
+    'that an operator marks as %s in Temporal may have been charged',
+    async (how) => {
+      const held: ServerResponse[] = [];
+      rig.stub.on('convert/file', (seen, response) => {
+        rig.stub.convert(seen);
+        held.push(response);
+      });
+      const job = await rig.client.start(await rig.request({ policies: { onUnknownOutcome: 'fail' } }));
+      await until('it is submitted', () => rig.stub.conversions.size === 1);
+      const { workflowId, runId, raw } = await rig.temporal.workflow.getHandle(job.workflowId).describe();
+      const { activityId } = (raw.pendingActivities ?? [])[0] ?? {};
+      const activity = { namespace: 'default', workflowId, runId, activityId: activityId ?? null };
+      const { workflowService } = rig.temporal;
+      if (how === 'completed') await workflowService.respondActivityTaskCompletedById({ ...activity });
+      else {
+        const failure = { message: 'by hand', applicationFailureInfo: { nonRetryable: true } };
+        await workflowService.respondActivityTaskFailedById({ ...activity, failure });
+      }
+      await expect(job.result()).rejects.toMatchObject({ details: { charge: 'maybe' } });
+      expect(await convert({ onUnknownOutcome: 'fail' })).toMatchObject({ charge: 'maybe' });
+      expect(converted()).toBe(1);
+      held.forEach(cut);
+    },
+  );
+
   it('whose refusal holds half a character, as it came or where it is cut, fails, and the worker lives', async () => {
     for (const message of ['half \ud83d', `${'x'.repeat(499)}\u{1f600} and more`]) {
       rig.stub.on('convert/file', (_seen, response) => {

@@ -10,7 +10,7 @@ import {
 import { defined } from '../../job/defined';
 import { shellWord } from '../../messages/wording';
 import { awaitConversion, awaitProof } from './await-conversion';
-import { acceptedBeforeLoss, type JobFailure } from './job-failure';
+import { acceptedBeforeLoss, isForeign, type JobFailure } from './job-failure';
 import type { JobParts } from './job-parts';
 import type { SourceUpload } from './upload-source';
 
@@ -80,6 +80,8 @@ async function submitOnce(
     failure = checked.failure;
   } catch (error) {
     if (isCancellation(error)) throw error;
+    // Nobody knows whether it was sent.
+    if (isForeign(error)) job.progress.charge.unknown();
     failure = job.park.read(error, failureCodes.submitDeadline);
   }
   noteFailure(job, failure);

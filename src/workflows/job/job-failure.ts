@@ -41,6 +41,13 @@ export function readFailure(error: unknown, deadlineCode: string): JobFailure {
   };
 }
 
+/** Whether no activity of ours tells of it: an operator has ended the activity in Temporal, or its result can't be read. */
+export function isForeign(error: unknown): boolean {
+  const failure = error instanceof ActivityFailure ? error.cause : error;
+  if (failure instanceof TimeoutFailure) return false;
+  return !(failure instanceof ApplicationFailure) || detailsOf(failure).reaction === undefined;
+}
+
 /** The submit accepted by a worker that was lost while it awaited the conversion's end. @throws the error again if there is none. */
 export function acceptedBeforeLoss(error: unknown): AcceptedSubmit {
   const timeout = error instanceof ActivityFailure ? error.cause : undefined;

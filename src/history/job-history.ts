@@ -3,10 +3,11 @@ import { ApplicationFailure, TimeoutFailure, type LoadedDataConverter } from '@t
 import {
   readAccepted,
   readFence,
+  type AcceptedSubmit,
   type ActivityFailureDetails,
   type CheckTaskResult,
-  type ConvertFileResult,
   type RecallJobResult,
+  type StepSkipped,
   type UploadFileResult,
 } from '../job/activities';
 import { ChargeLedger, type EarlierRuns } from '../job/charge';
@@ -158,9 +159,10 @@ class HistoryReader {
         this.recall(result as RecallJobResult);
         break;
       case activityNames.convertFile: {
-        const accepted = result as ConvertFileResult | undefined;
+        // An operator may have completed it with any result.
+        const accepted = result as StepSkipped | Partial<AcceptedSubmit> | undefined;
         if (accepted?.skipped) this.found = accepted.resetRunId;
-        else this.submitted(accepted?.report.taskId);
+        else this.submitted(accepted?.report?.taskId);
         break;
       }
       case activityNames.uploadFile: {

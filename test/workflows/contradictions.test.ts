@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { defaultPayloadConverter } from '@temporalio/common';
 import { ConversionFailedError } from '../../src/client/conversion-handle';
 import type { ConversionPolicies } from '../../src/job/types';
 import { rigOfEachTest } from '../support/conversion-worker';
@@ -35,8 +36,10 @@ describe('a submit', () => {
       const { activityId } = (raw.pendingActivities ?? [])[0] ?? {};
       const activity = { namespace: 'default', workflowId, runId, activityId: activityId ?? null };
       const { workflowService } = rig.temporal;
-      if (how === 'completed') await workflowService.respondActivityTaskCompletedById({ ...activity });
-      else {
+      if (how === 'completed') {
+        const result = { payloads: [defaultPayloadConverter.toPayload({})] };
+        await workflowService.respondActivityTaskCompletedById({ ...activity, result });
+      } else {
         const failure = { message: 'by hand', applicationFailureInfo: { nonRetryable: true } };
         await workflowService.respondActivityTaskFailedById({ ...activity, failure });
       }

@@ -21,6 +21,30 @@ const convert = async (policies: ConversionPolicies = {}, mode?: 'sync') =>
 
 const converted = () => rig.stub.count('convert/file');
 
+async function endByHand(job: string, how: 'failed' | 'completed'): Promise<void> {
+  const { workflowId, runId, raw } = await rig.temporal.workflow.getHandle(job).describe();
+  const { activityId } = (raw.pendingActivities ?? [])[0] ?? {};
+  const activity = { namespace: 'default', workflowId, runId, activityId: activityId ?? null };
+  const { workflowService } = rig.temporal;
+  if (how === 'completed') {
+    const result = { payloads: [defaultPayloadConverter.toPayload({})] };
+    await workflowService.respondActivityTaskCompletedById({ ...activity, result });
+  } else {
+    const failure = { message: 'by hand', applicationFailureInfo: { nonRetryable: true } };
+    await workflowService.respondActivityTaskFailedById({ ...activity, failure });
+  }
+}
+
+it('a step that an operator completes with a result of no step fails the job, which says so', async () => {
+  const held: ServerResponse[] = [];
+  rig.stub.on('upload/file', (_seen, response) => void held.push(response));
+  const job = await rig.client.start(await rig.request());
+  await until('it is uploading', () => held.length === 1);
+  await endByHand(job.workflowId, 'completed');
+  await expect(job.result()).rejects.toThrow('completed by hand in Temporal');
+  held.forEach(cut);
+});
+
 describe('a submit', () => {
   it.each(['failed', 'completed'] as const)(
     'that an operator marks as %s in Temporal may have been charged',
@@ -32,17 +56,7 @@ describe('a submit', () => {
       });
       const job = await rig.client.start(await rig.request({ policies: { onUnknownOutcome: 'fail' } }));
       await until('it is submitted', () => rig.stub.conversions.size === 1);
-      const { workflowId, runId, raw } = await rig.temporal.workflow.getHandle(job.workflowId).describe();
-      const { activityId } = (raw.pendingActivities ?? [])[0] ?? {};
-      const activity = { namespace: 'default', workflowId, runId, activityId: activityId ?? null };
-      const { workflowService } = rig.temporal;
-      if (how === 'completed') {
-        const result = { payloads: [defaultPayloadConverter.toPayload({})] };
-        await workflowService.respondActivityTaskCompletedById({ ...activity, result });
-      } else {
-        const failure = { message: 'by hand', applicationFailureInfo: { nonRetryable: true } };
-        await workflowService.respondActivityTaskFailedById({ ...activity, failure });
-      }
+      await endByHand(job.workflowId, how);
       await expect(job.result()).rejects.toMatchObject({ details: { charge: 'maybe' } });
       expect(await convert({ onUnknownOutcome: 'fail' })).toMatchObject({ charge: 'maybe' });
       expect(converted()).toBe(1);

@@ -57,10 +57,15 @@ export function createJobActivities(policies: ResolvedPolicies, waits: OrderedWa
     );
 
   return {
-    recallJob: (input: RecallJobInput) =>
-      activities({ startToCloseTimeout: '1 hour', scheduleToCloseTimeout: '1 day', heartbeatTimeout, retry })[
-        'conversion.recallJob'
-      ](input),
+    recallJob: (input: RecallJobInput) => {
+      const options = {
+        startToCloseTimeout: '1 hour',
+        scheduleToCloseTimeout: '1 day',
+        heartbeatTimeout,
+        retry,
+      } as const;
+      return activities(options)['conversion.recallJob'](input).then(ownResult);
+    },
 
     uploadFile: (input: UploadFileInput, deadlineMs: number) =>
       step({ ...transfer, summary: lastSegment(input.uri), deadlineMs }, (run) => run['conversion.uploadFile'](input)),
@@ -99,6 +104,14 @@ export function createJobActivities(policies: ResolvedPolicies, waits: OrderedWa
         'conversion.discardDownload'
       ](input),
   };
+}
+
+/** Whoever completes a step by hand in Temporal may give it any result; a job that went on with it would miscount what it paid. */
+function ownResult<T>(result: T): T {
+  const { kind, requests, skipped } = (result ?? {}) as Record<string, unknown>;
+  if (typeof kind === 'string' || typeof requests === 'number' || skipped === true) return result;
+  const message = 'a step was completed by hand in Temporal, with a result that it could not have had itself.';
+  throw ApplicationFailure.nonRetryable(message);
 }
 
 /** The server propagates a job's priority, but the worker's rate limit queue sees only one that is set explicitly. */
@@ -179,7 +192,7 @@ export class OrderedWaits {
     const deadline = Date.now() + deadlineMs;
     const waitedBefore = this.waitedMs;
     const attempt = (leftMs: number, isAgain: boolean): Promise<T> =>
-      run(leftMs, isAgain).catch(async (error: unknown) => {
+      run(leftMs, isAgain).then(ownResult, async (error: unknown) => {
         if (!isAgain && wasNeverTaken(error)) return attempt(leftMs, true);
         const order = readOrder(error);
         if (!order || this.waitedMs + order.waitMs > this.maxMs) throw asCancellation(error);

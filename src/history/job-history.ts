@@ -1,13 +1,13 @@
 import type { Client } from '@temporalio/client';
 import { ApplicationFailure, TimeoutFailure, type LoadedDataConverter } from '@temporalio/common';
 import {
+  isStepResult,
   readAccepted,
   readFence,
-  type AcceptedSubmit,
   type ActivityFailureDetails,
   type CheckTaskResult,
+  type ConvertFileResult,
   type RecallJobResult,
-  type StepSkipped,
   type UploadFileResult,
 } from '../job/activities';
 import { ChargeLedger, type EarlierRuns } from '../job/charge';
@@ -153,16 +153,19 @@ class HistoryReader {
   }
 
   private stepDone(step: Step, result: unknown): void {
+    if (!isStepResult(result)) {
+      this.stepFailed(step, { reaction: 'outcomeUnknown', isOfTask: false });
+      return;
+    }
     this.requests += (result as { requests?: number } | undefined)?.requests ?? 0;
     switch (step.activity) {
       case activityNames.recallJob:
         this.recall(result as RecallJobResult);
         break;
       case activityNames.convertFile: {
-        // An operator may have completed it with any result.
-        const accepted = result as StepSkipped | Partial<AcceptedSubmit> | undefined;
-        if (accepted?.skipped) this.found = accepted.resetRunId;
-        else this.submitted(accepted?.report?.taskId);
+        const accepted = result as ConvertFileResult;
+        if (accepted.skipped) this.found = accepted.resetRunId;
+        else this.submitted(accepted.report.taskId);
         break;
       }
       case activityNames.uploadFile: {

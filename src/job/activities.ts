@@ -27,6 +27,12 @@ export type RecallJobResult =
   | { kind: 'keep'; outcome: JobOutcome }
   | { kind: 'start'; earlier?: EarlierRuns; replaces?: ConversionJobInput['replaces'] };
 
+/** Whether an unvalidated result may be one of the activities below. Whoever completes one by hand in Temporal can give it any. */
+export function isStepResult(result: unknown): boolean {
+  const { kind, requests, skipped } = (result ?? {}) as Record<string, unknown>;
+  return typeof kind === 'string' || typeof requests === 'number' || skipped === true;
+}
+
 /** How a step handles waits for a person. Times are milliseconds since the epoch. */
 export interface Parking {
   /** Set while the job is parked: another refusal of this kind means "not yet", until the deadline. */

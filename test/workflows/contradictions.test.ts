@@ -45,6 +45,17 @@ it('a step that an operator completes with a result of no step fails the job, wh
   held.forEach(cut);
 });
 
+it('a check that an operator completes leaves the task known, and the next job fetches it', async () => {
+  rig.stub.on('task/response', (seen, response) => answerRunning(response, String(seen.data['connector'])));
+  const job = await rig.client.start(await rig.request());
+  await until('it is checked', () => rig.stub.count('task/response') > 0);
+  await endByHand(job.workflowId, 'completed');
+  await expect(job.result()).rejects.toMatchObject({ details: { charge: 'yes' } });
+  rig.stub.asAlways('task/response');
+  expect(await convert()).toMatchObject({ status: 'succeeded', possiblyChargedTwice: false });
+  expect(converted()).toBe(1);
+});
+
 describe('a submit', () => {
   it.each(['failed', 'completed'] as const)(
     'that an operator marks as %s in Temporal may have been charged',

@@ -12,6 +12,7 @@ import {
   type ActivityOptions,
 } from '@temporalio/workflow';
 import {
+  isStepResult,
   readAccepted,
   readFence,
   type CheckTaskInput,
@@ -106,10 +107,9 @@ export function createJobActivities(policies: ResolvedPolicies, waits: OrderedWa
   };
 }
 
-/** Whoever completes a step by hand in Temporal may give it any result; a job that went on with it would miscount what it paid. */
+/** Going on with a result that an operator has typed, a job would miscount what it paid. */
 function ownResult<T>(result: T): T {
-  const { kind, requests, skipped } = (result ?? {}) as Record<string, unknown>;
-  if (typeof kind === 'string' || typeof requests === 'number' || skipped === true) return result;
+  if (isStepResult(result)) return result;
   const message = 'a step was completed by hand in Temporal, with a result that it could not have had itself.';
   throw ApplicationFailure.nonRetryable(message);
 }

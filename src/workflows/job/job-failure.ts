@@ -28,7 +28,8 @@ export function readFailure(error: unknown, deadlineCode: string): JobFailure {
       const message = `${whyTooLate(failure)}; last: ${failure.message}`;
       return { ...details, unlisted: false, code: deadlineCode, reaction: 'fail', message, error: failure };
     }
-    return { ...details, message: failure.message, error: failure };
+    const message = failure.message || 'a step was ended by hand in Temporal, without a reason.';
+    return { ...details, message, error: failure };
   }
   const cause = error instanceof Error ? error : undefined;
   return {

@@ -14,7 +14,7 @@ import type { ServiceMetrics } from '../shared/service-metrics';
 import { TaskError } from '../shared/task-error';
 import { resultJson } from './answer';
 import { parametersOf } from './request-data';
-import type { Task, TaskStore, UnfinishedTask } from './task-store';
+import type { Task, TaskStore, WaitingTask } from './task-store';
 
 /** A conversion that was running this often when the service died counts as the cause. */
 const maxAttempts = 10;
@@ -42,7 +42,7 @@ interface QueueOptions {
  * is queued, its output is on disk before it is marked as completed, and unfinished tasks of a dead process run again.
  */
 export class ConversionQueue {
-  readonly #waiting: UnfinishedTask[] = [];
+  readonly #waiting: WaitingTask[] = [];
   readonly #converting = new Map<string, Promise<void>>();
   #oneIsAlone = false;
   readonly #ended = new EventEmitter().setMaxListeners(0);
@@ -102,7 +102,7 @@ export class ConversionQueue {
     }
   }
 
-  async #run({ id, tries }: UnfinishedTask): Promise<void> {
+  async #run({ id, tries }: WaitingTask): Promise<void> {
     try {
       if (await this.#convert(id, tries)) return;
     } catch (error) {

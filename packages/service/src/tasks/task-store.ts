@@ -32,7 +32,7 @@ export const taskSchema = z.object({
 export type Task = z.infer<typeof taskSchema>;
 
 /** `tries`: attempts that the machine may have ended; after any, the task runs while no other does. */
-export type UnfinishedTask = Pick<Task, 'id' | 'tries'>;
+export type WaitingTask = Pick<Task, 'id' | 'tries'>;
 
 /** Fields that a caller sets; all others of a new task are empty. */
 export type NewTask = Pick<Task, 'id' | 'app' | 'endpoint' | 'status' | 'payload' | 'createdAt'> & Partial<Task>;
@@ -141,7 +141,7 @@ export class TaskStore {
    * The tasks that are not completed: first those that were running least often when a process died, then in order of arrival. So a
    * conversion that kills the service delays no other, and one that merely ran at the same time is not given up.
    */
-  listUnfinished(): UnfinishedTask[] {
+  listUnfinished(): WaitingTask[] {
     return z.array(taskSchema.pick({ id: true, tries: true })).parse(this.#statements.unfinished.all());
   }
 

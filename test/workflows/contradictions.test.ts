@@ -68,7 +68,9 @@ describe('a submit', () => {
       const job = await rig.client.start(await rig.request({ policies: { onUnknownOutcome: 'fail' } }));
       await until('it is submitted', () => rig.stub.conversions.size === 1);
       await endByHand(job.workflowId, how);
-      await expect(job.result()).rejects.toThrow(/(completed|ended) by hand in Temporal/);
+      const result = job.result();
+      await expect(result).rejects.toThrow(/(completed|ended) by hand in Temporal/);
+      await expect(result).rejects.toMatchObject({ details: { charge: 'maybe' } });
       expect(await convert({ onUnknownOutcome: 'fail' })).toMatchObject({ charge: 'maybe' });
       expect(converted()).toBe(1);
       held.forEach(cut);

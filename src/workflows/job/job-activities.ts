@@ -186,7 +186,8 @@ export class OrderedWaits {
 
   /**
    * Runs a step within its deadline, and again after each ordered wait that did not fit into it; also once more if no worker took it by
-   * the deadline, since one is running now. Few promise layers: the SDK captures a stack trace for each promise in a workflow.
+   * the deadline, since one is running now. Few promise layers: the SDK captures a stack trace for each promise in a workflow. So each result
+   * is checked here, too.
    */
   obey<T>(deadlineMs: number, run: (deadlineMs: number, isAgain: boolean) => Promise<T>): Promise<T> {
     const deadline = Date.now() + deadlineMs;

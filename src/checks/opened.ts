@@ -4,6 +4,7 @@ import type sharp from 'sharp';
 import { checkedBytes, checkedEnd, formatOf, problemOfEnd } from '../http/result-check';
 import { isProtected } from '../protection/protected-file';
 import type { ReadAt } from '../protection/read-at';
+import { isCut } from './blocks';
 import { openZip } from './zip';
 
 /** A PDF is read into memory as a whole. */
@@ -24,6 +25,9 @@ const parts: readonly [formats: string, ...names: string[]][] = [
   ['odg odp ods odt ott', 'content.xml'],
   ['epub', 'meta-inf/container.xml'],
 ];
+
+/** What sharp says of pictures that it can't hold, though they may be right. */
+const unknown = /(?<!contains )unsupported|not (?:supported|configured|implemented)|labq|samples|no known route/i;
 
 /** First bytes of a zip, of an empty zip, and of a zip made for several parts. */
 const packageStarts = ['PK\x03\x04', 'PK\x05\x06', 'PK\x07\x08'];
@@ -59,6 +63,7 @@ export async function problemOfOpened(path: string, output: string): Promise<str
     // All four bytes: text may begin with `PK` too.
     const isPackage = neededIn(format) !== undefined || packageStarts.includes(start.toString('latin1', 0, 4));
     if (isPackage) return await problemOfPackage(readAt, size, format);
+    if (await isCut(readAt, size, format)) return `is not whole: the end of the ${format} file is missing`;
     // sharp can't tell an animated AVIF from an empty one.
     if (start.toString('latin1', 4, 12) === 'ftypavis') return undefined;
     // No check of the end: some programs append data to a picture, which is decoded as a whole anyway.
@@ -81,8 +86,8 @@ async function problemOfPackage(readAt: ReadAt, size: number, format: string): P
   const opened = await openZip(readAt, size);
   if ('problem' in opened) return `does not open: ${opened.problem}`;
   // Some programs write names in these ways, and readers accept them.
-  const names = opened.names.map((name) => name.toLowerCase().replaceAll('\\', '/').replace(/^\//, ''));
-  const contents = names.filter((name) => !name.endsWith('.rels'));
+  const names = opened.entries.map(({ name }) => name.toLowerCase().replaceAll('\\', '/').replace(/^\//, ''));
+  const contents = names.filter((name, index) => !name.endsWith('.rels') && opened.entries[index]?.unpacked !== 0);
   const begins = contents.flatMap((name) => [name, name.slice(name.lastIndexOf('/') + 1)]);
   const lacking = neededIn(format)?.find((part) => !begins.some((begin) => begin.startsWith(part)));
   // Several results of a format come in one zip.
@@ -140,7 +145,7 @@ async function problemOfPicture(path: string, isOfPages: boolean): Promise<strin
   } catch (error) {
     const [reason = ''] = (error as Error).message.split('\n');
     // Other programs may be able to open it.
-    const isUnknown = /(?<!contains )unsupported|not (?:supported|configured|implemented)/i.test(reason);
+    const isUnknown = unknown.test(reason);
     return isUnknown ? undefined : `can't be decoded: ${reason}`;
   }
 }

@@ -7,9 +7,9 @@ const maxBytes = 256 * 1024 * 1024;
 /** Limit for all entries together, unpacked: a zip may grow a thousandfold. The rest is trusted. */
 const maxUnpackedBytes = 2 * 1024 ** 3;
 
-/** The names of the entries that hold something, of a zip that is complete and whose entries match its directory; none if the directory is too large to read. */
-export async function openZip(read: ReadAt, size: number): Promise<{ names: string[] } | { problem: string }> {
-  const names: string[] = [];
+/** The entries of a zip that is complete and whose entries match its directory; none if the directory is too large to read. */
+export async function openZip(read: ReadAt, size: number): Promise<{ entries: ZipEntry[] } | { problem: string }> {
+  const entries: ZipEntry[] = [];
   let left = maxUnpackedBytes;
   try {
     for await (const entry of readEntries(read, size)) {
@@ -17,9 +17,9 @@ export async function openZip(read: ReadAt, size: number): Promise<{ names: stri
       if (entry.isEncrypted) return { problem: `its part ${name} opens only with a password` };
       left -= entry.unpacked;
       if (left >= 0 && !(await isWhole(read, entry))) return { problem: `its part ${name} is damaged` };
-      if (entry.unpacked > 0) names.push(name);
+      entries.push(entry);
     }
-    return { names };
+    return { entries };
   } catch (error) {
     if (error instanceof RangeError) return { problem: 'its zip directory is missing or damaged' };
     throw error;

@@ -1,6 +1,7 @@
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { crc32 } from 'node:zlib';
 import sharp from 'sharp';
 import { problemOfOpened } from '../../src/checks/opened';
 import { pdfOf, zipOf } from '../support/made-results';
@@ -51,7 +52,9 @@ describe.each(['avif', 'gif', 'jpeg', 'png', 'tiff', 'webp'] as const)('an image
       .toBuffer();
     expect(await problemOf(format, bytes)).toBeUndefined();
     expect(await problemOf(format, Buffer.concat([bytes, Buffer.alloc(2_000, 1)]))).toBeUndefined();
-    expect(await problemOf(format, bytes.subarray(0, Math.floor(bytes.length * 0.7)))).toMatch(/^can't be decoded: /);
+    expect(await problemOf(format, bytes.subarray(0, Math.floor(bytes.length * 0.7)))).toMatch(
+      /^can't be decoded: |^is not whole: /,
+    );
   });
 });
 
@@ -91,14 +94,67 @@ it('a TIFF may have pages of several sizes, and each is decoded', async () => {
   expect(await problemOf('tiff', whole.subarray(0, whole.length - 500))).toMatch(/^can't be decoded: /);
 });
 
-it('an AVIF film is accepted without a check', async () =>
-  expect(await problemOf('avif', Buffer.from('\0\0\0\x1cftypavis'.padEnd(500, '\0')))).toBeUndefined());
+it('a TIFF whose pixels are of a kind that is not decoded here is accepted', async () => {
+  const grey = tiffOf(40);
+  // 12 bits a pixel.
+  grey.writeUInt32LE(12, 8 + 2 + 2 * 12 + 8);
+  expect(await problemOf('tiff', grey)).toBeUndefined();
+});
 
-it('an image that is too large for the memory limit is checked at its beginning only', async () => {
+/** A block of a PNG, or a box of MPEG-4. */
+function block(name: string, content: Buffer, isPng = false): Buffer {
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(content.length + (isPng ? 0 : 8));
+  const named = Buffer.concat([Buffer.from(name), content]);
+  const check = Buffer.alloc(isPng ? 4 : 0);
+  if (isPng) check.writeUInt32BE(crc32(named));
+  return Buffer.concat([length, named, check]);
+}
+
+describe('what moves', () => {
+  const frame = (shade: number) => ({
+    create: { width: 40, height: 40, channels: 3 as const, background: { r: shade, g: shade, b: 9 } },
+  });
+  const frames = [10, 90, 200].map((shade) => sharp(frame(shade)).png().toBuffer());
+  const joined = async () => sharp(await Promise.all(frames), { join: { animated: true } });
+  const [type, data] = [block('ftyp', Buffer.from('avis')), block('mdat', Buffer.alloc(300, 7))];
+  const [meta, moov] = [block('meta', Buffer.alloc(40)), block('moov', Buffer.alloc(40))];
+  const end = 12;
+
+  it.each<[format: string, what: string, whole: () => Promise<Buffer>]>([
+    ['gif', 'three pictures', async () => (await joined()).gif().toBuffer()],
+    ['webp', 'three pictures', async () => (await joined()).webp().toBuffer()],
+    [
+      'png',
+      'a picture and a frame after it',
+      async () => {
+        const first = await sharp(frame(10)).png().toBuffer();
+        const second = block('fdAT', Buffer.alloc(300, 5), true);
+        return Buffer.concat([first.subarray(0, -end), second, first.subarray(-end)]);
+      },
+    ],
+    ['avif', 'its description first', () => Promise.resolve(Buffer.concat([type, meta, data]))],
+    ['mp4', 'its description last', () => Promise.resolve(Buffer.concat([type, data, moov]))],
+  ])('%s with %s lacks its end', async (format, _what, made) => {
+    const whole = await made();
+    expect(await problemOf(format, whole)).toBeUndefined();
+    expect(await problemOf(format, Buffer.concat([whole, Buffer.alloc(2_000, 1)]))).toBeUndefined();
+    for (const lacks of [1, 100]) {
+      expect(await problemOf(format, whole.subarray(0, -lacks))).toMatch(/^is not whole: |^can't be decoded: /);
+    }
+  });
+
+  it('lacks its description', async () =>
+    expect(await problemOf('mp4', Buffer.concat([type, data]))).toBe(
+      'is not whole: the end of the mp4 file is missing',
+    ));
+});
+
+it('an image that is too large for the memory limit is not decoded', async () => {
   const large = await sharp({ create: { width: 12_000, height: 12_000, channels: 3, background: 'red' } })
     .png({ compressionLevel: 1 })
     .toBuffer();
-  expect(await problemOf('png', large.subarray(0, large.length - 5_000))).toBeUndefined();
+  expect(await problemOf('png', damaged(large, large.length - 5_000))).toBeUndefined();
 });
 
 describe('a package', () => {
@@ -118,6 +174,7 @@ describe('a package', () => {
       zipOf({ '[Content_Types].xml': 'a', 'word/document.xml': '', 'word/_rels/document.xml.rels': 'b' }),
       'does not open: it has no document',
     ],
+    ['docx', 'nothing but empty parts', zipOf({ a: '', 'word/': '' }), 'does not open: it has no [content_types].xml'],
     ['docx', 'several results', zipOf({ '1.docx': 'a', '2.docx': 'b' }), undefined],
     [
       'png',

@@ -1,15 +1,16 @@
 // npm run chaos [-- --batch] [--items 1000] [--kills 30] [--acts 0] [--policy resubmit|fail] [--up | --rivals]: one `fileconv batch run` of real conversions,
 // first left alone, then with kill -9 of worker, service, receiver and Temporal server, or with --up of a `fileconv up` and its Temporal, in
-// random order, and as many acts of an operator between them: jobs are terminated or cancelled, the batch and a job are reset, the batch is cancelled and run again, workers are stopped for longer
+// random order, and as many acts of an operator between them: jobs are terminated or cancelled, their steps are failed, completed or reset, the batch and a job are reset, the batch is cancelled and run again, workers are stopped for longer
 // than a heartbeat time-out and wake. With --rivals another batch and two commands for single files want the same results meanwhile. What is left in the end is retried. Prints a JSON line at the end. Exit code 1 when an item is in no state
 // or in two, counts don't add up, an output differs from that of the first run, a file is left over, or the service, the histories, the rows
 // and the reports do not tell the same of what was charged (test/support/invariant.ts).
-import { createHash, randomInt, randomUUID } from 'node:crypto';
+import { createHash, randomInt } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { acts, shuffled } from './chaos-acts.mjs';
 import { conversionsAt, countBy, loadInvariant, readLines, secondsSince } from './batch-ledger.mjs';
 import { ChaosStack, impatientPolicies } from './chaos-stack.mjs';
 import { ending, playOn } from './play.mjs';
@@ -31,8 +32,6 @@ const kinds = [
 ];
 const states = ['succeeded', 'failed', 'skipped', 'cancelled'];
 const couldNotRun = 3;
-/** Longer than the worker's beats may be late. */
-const stopMs = 15_000;
 const rounds = 10;
 
 /** Plays the batch and ends the process. */
@@ -164,57 +163,6 @@ async function untilItRuns(stack, args) {
 
 function runCommand(stack, args) {
   return ending(stack.spawnCommand(args));
-}
-
-/** What an operator may do while a batch runs. */
-const acts = {
-  terminate: async (stack) => {
-    const client = await stack.temporal();
-    const jobs = await runningJobs(client);
-    await Promise.all(jobs.map((job) => client.workflow.getHandle(job).terminate('by an operator').catch(ignoreGone)));
-  },
-  cancel: async (stack) => {
-    const client = await stack.temporal();
-    const jobs = await runningJobs(client);
-    await Promise.all(jobs.map((job) => client.workflow.getHandle(job).cancel().catch(ignoreGone)));
-  },
-  reset: async (stack) => {
-    const client = await stack.temporal();
-    const [job] = await runningJobs(client);
-    for (const workflowId of ['killed', ...(job === undefined ? [] : [job])]) await reset(client, workflowId);
-  },
-  // What was cut off is continued with by the retry that follows.
-  cancelBatch: (stack) => runCommand(stack, ['batch', 'cancel', 'killed']),
-  stop: async (stack) => {
-    await stack.signal(['worker', 'up'], 'SIGSTOP');
-    await sleep(stopMs);
-    await stack.signal(['worker', 'up'], 'SIGCONT');
-  },
-};
-
-/** A few of the batch's. */
-async function runningJobs(client) {
-  const jobs = [];
-  const query = "WorkflowType = 'conversionJob' AND ExecutionStatus = 'Running'";
-  for await (const { workflowId } of client.workflow.list({ query })) jobs.push(workflowId);
-  return shuffled(jobs).slice(0, 3);
-}
-
-/** To its last workflow task, or to any. */
-async function reset(client, workflowId) {
-  const { runId } = await client.workflow.getHandle(workflowId).describe();
-  const { events } = await client.workflow.getHandle(workflowId, runId).fetchHistory();
-  const tasks = events.flatMap((event) => (event.workflowTaskCompletedEventAttributes ? [event.eventId] : []));
-  if (tasks.length === 0) return;
-  const { namespace } = client.options;
-  await client.workflowService.resetWorkflowExecution({
-    ...{ namespace, workflowExecution: { workflowId, runId }, requestId: randomUUID(), reason: 'by an operator' },
-    workflowTaskFinishEventId: randomInt(2) ? tasks.at(-1) : tasks[randomInt(tasks.length)],
-  });
-}
-
-function ignoreGone(error) {
-  if (error.name !== 'WorkflowNotFoundError') throw error;
 }
 
 /** Evenly over the first two thirds of the batch, since it is quick between them: each after so many outputs more, and a random moment. */
@@ -351,11 +299,6 @@ function table(id, index) {
 function drawing(id, index) {
   const color = ((index * 7_919) % 0xff_ff_ff).toString(16).padStart(6, '0');
   return `<svg xmlns="http://www.w3.org/2000/svg" width="400" height="200"><title>${id}</title><circle cx="99" cy="99" r="${20 + (index % 70)}" fill="#${color}"/></svg>`;
-}
-
-function shuffled(list) {
-  const rest = [...list];
-  return list.map(() => rest.splice(randomInt(rest.length), 1)[0]);
 }
 
 function readArguments() {

@@ -12,8 +12,8 @@ async function playBatch(...args: string[]): Promise<unknown> {
 }
 
 it('ends every item of a batch once, complete and with the right charge, despite kills and operators (npm run chaos does more)', async () => {
-  const summary = await playBatch('--items', '120', '--kills', '5', '--acts', '5');
-  const acts = { terminate: 1, cancel: 1, reset: 1, cancelBatch: 1, stop: 1 };
+  const summary = await playBatch('--items', '120', '--kills', '5', '--acts', '6');
+  const acts = { terminate: 1, cancel: 1, reset: 1, step: 1, cancelBatch: 1, stop: 1 };
   expect(summary).toMatchObject({ kills: 5, hits: acts, counts: { succeeded: 120 }, problems: [] });
 }, 900_000);
 

@@ -134,11 +134,6 @@ const ends: readonly [formats: readonly string[], begin: RegExp, last: RegExp][]
 ];
 /** Number of last bytes that must hold it. */
 const lastBytes = 1_024;
-/** Where the beginning of a format states its size, and how many bytes that leaves out. Programs that write to a pipe cannot state it. */
-const sizes: readonly [begin: RegExp, at: number, more: number][] = [
-  [/^RIFF(?!\xff{4})[^]{4}(WAVE|WEBP)/, 4, 8],
-  [/^BM[^]{12}/, 2, 0],
-];
 /** Beginnings of the media type that the first file in an OpenDocument or EPUB names. */
 const mediaTypes = new Map([
   ['epub', 'application/epub+zip'],
@@ -170,8 +165,7 @@ export function problemOfEnd(result: {
   const start = result.start.subarray(0, checkedBytes).toString('latin1');
   const isZip = signatures.has(format) && start.startsWith('PK\x03\x04');
   const last = isZip ? undefined : ends.find(([formats, begin]) => formats.includes(format) && begin.test(start))?.[2];
-  const [, at = 0, more = 0] = signatures.has(format) ? (sizes.find(([begin]) => begin.test(start)) ?? []) : [];
-  const isCut = at > 0 && result.start.readUInt32LE(at) + more > result.bytes;
+  const isCut = signatures.has(format) && statedBytes(result.start) > result.bytes;
   const directory = isZip ? directoryOf(result) : undefined;
   const lacksEnd = isCut || (isZip && !directory) || last?.test(lastOf(result.end)) === false;
   if (lacksEnd && !result.isSized) return `the end of the ${format} file is missing`;
@@ -183,6 +177,19 @@ export function problemOfEnd(result: {
   const own = mainParts.get(format);
   if (part === undefined || own === undefined || part === own) return undefined;
   return `what came is not ${format}: it holds ${part}`;
+}
+
+const segment = '\x18\x53\x80\x67\x01';
+/** Up to the length of all that follows, in seven bytes. */
+const matroskaHeader = new RegExp(`^\x1a\x45\xdf\xa3[^]*?${segment}(?!\xff{7})[^]{7}`);
+
+/** The size that the beginning of some formats states; 0 if it doesn't. Programs that write to a pipe can't state it. */
+function statedBytes(start: Buffer): number {
+  const text = start.toString('latin1', 0, checkedBytes);
+  if (/^RIFF(?!\xff{4})[^]{4}(?:AVI |WAVE|WEBP)/.test(text)) return 8 + start.readUInt32LE(4);
+  if (/^BM[^]{12}/.test(text)) return start.readUInt32LE(2);
+  const header = matroskaHeader.exec(text)?.[0].length;
+  return header === undefined ? 0 : header + start.readUIntBE(header - 6, 6);
 }
 
 /** The end without trailing blanks. */

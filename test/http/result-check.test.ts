@@ -5,6 +5,8 @@ const problem = (start: string, output?: string, contentType?: string, isSized =
 
 /** The beginning of a zip file. */
 const entry = (name: string) => `PK\x03\x04${'\0'.repeat(26)}${name}`;
+/** The beginning of a Matroska file; seven bytes with the length of the rest follow. */
+const segment = '\x1a\x45\xdf\xa3\x84data\x18\x53\x80\x67\x01';
 /** The end of a zip file. */
 const directory = (...names: string[]) => {
   const entries = names.map((name) => `PK\x01\x02${'\0'.repeat(42)}${name}`).join('');
@@ -156,6 +158,9 @@ describe('the end of a body', () => {
     // Written to a pipe, so the length is unknown.
     ['RIFF\xff\xff\xff\xffWAVE', 'data', { output: 'wav' }],
     [`BM\x10\0\0\0${'\0'.repeat(8)}`, '\0\0', { output: 'bmp' }],
+    ['RIFF\x08\0\0\0AVI ', 'LIST', { output: 'avi' }],
+    [`${segment}\0\0\0\0\0\0\x04`, 'data', { output: 'mkv' }],
+    [`${segment}\xff\xff\xff\xff\xff\xff\xff`, 'data', { output: 'webm' }],
     ['GIF89a', '\0;', { output: 'gif' }],
     ['{\\rtf1', '}}\r\n\0', { output: 'rtf' }],
     ['<?xml version="1.0"?><a>', '</a>\n<!-- its end -->\n', { output: 'xml' }],
@@ -172,6 +177,8 @@ describe('the end of a body', () => {
     ['RIFF\x09\0\0\0WEBP', 'VP8 ', { output: 'webp' }, 'the end of the webp file is missing'],
     ['RIFF\x09\0\0\0WAVE', 'data', { output: 'wav' }, 'the end of the wav file'],
     [`BM\x20\0\0\0${'\0'.repeat(8)}`, '\0\0', { output: 'bmp' }, 'the end of the bmp file'],
+    ['RIFF\x09\0\0\0AVI ', 'LIST', { output: 'avi' }, 'the end of the avi file'],
+    [`${segment}\0\0\0\0\0\0\x05`, 'data', { output: 'mkv' }, 'the end of the mkv file'],
     ['GIF89a', 'cut', { output: 'gif' }, 'the end of the gif file'],
     // Ends like an element of the list.
     ['[{"a":1},', '\n  {"a":2}', { output: 'json' }, 'the end of the json file'],

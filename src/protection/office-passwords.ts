@@ -75,8 +75,8 @@ export async function opensByProvider(info: Buffer, password: string): Promise<b
 
 /** Agile encryption (2.3.4.10 to 2.3.4.13), described in XML. */
 export async function opensByAgile(xml: string, password: string): Promise<boolean> {
-  const key = /<(?:[\w.-]+:)?encryptedKey\b[^>]*/.exec(xml)?.[0];
-  // Encrypted for a certificate only.
+  // A certificate has an element of this name too, but no spins.
+  const key = /<(?:[\w.-]+:)?encryptedKey\b[^<>]*\bspinCount=[^>]*/.exec(xml)?.[0];
   if (key === undefined) return false;
   const text = (name: string) => new RegExp(`\\b${name}="([^"]*)"`).exec(key)?.[1] ?? '';
   const bytes = (name: string) => Buffer.from(text(name), 'base64');

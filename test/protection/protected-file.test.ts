@@ -27,6 +27,10 @@ const xor = (key: number, verifier: number) => numbers(2, 0, key, verifier);
 const excels = 'VelvetSweatshop';
 const powerPoints = '/01Hannes Ruescher/01';
 const rights = { EncryptedPackage: Buffer.alloc(600) };
+const agile = (keys: string) => Buffer.concat([numbers(2, 4, 4, 0x40, 0), Buffer.from(keys.padEnd(4_096))]);
+const forCertificate = '<c:encryptedKey encryptedKeyValue="AAAA" X509Certificate="AAAA" certVerifier="AAAA"/>';
+const forPassword =
+  '<p:encryptedKey spinCount="1" saltSize="1" blockSize="16" keyBits="128" hashSize="20" cipherAlgorithm="AES" cipherChaining="ChainingModeCBC" hashAlgorithm="SHA1" saltValue="AAAA" encryptedVerifierHashInput="AAAAAAAAAAAAAAAAAAAAAA==" encryptedVerifierHashValue="AAAAAAAAAAAAAAAAAAAAAA=="/>';
 
 it.each([
   ['a presentation', presentation('secret'), true],
@@ -38,6 +42,12 @@ it.each([
   [
     'a document with rights in place of a password',
     compound({ WordDocument: Buffer.alloc(12), '\tDRMContent': rights.EncryptedPackage }),
+    true,
+  ],
+  ['a package for a certificate alone', compound({ ...rights, EncryptionInfo: agile(forCertificate) }), true],
+  [
+    'a package for a certificate, and for a password after it',
+    compound({ ...rights, EncryptionInfo: agile(forCertificate + forPassword) }),
     true,
   ],
   ['a package of an unknown kind', compound({ ...rights, EncryptionInfo: numbers(2, 4, 3, 0, 0) }), false],

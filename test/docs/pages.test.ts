@@ -45,6 +45,10 @@ it.each(pages)('%s contains no placeholders', (page) => {
   expect(textOf(page)).not.toMatch(/@@|\b(TODO|TBD|FIXME)\b/);
 });
 
+it.each(pages)('%s gives npm a tarball as a path, because it takes FOLDER/FILE for a repository on GitHub', (page) => {
+  expect(textOf(page)).not.toMatch(/\bnpm (?:install|i)\b.* \w[^\s:]*\.tgz\b/);
+});
+
 it('every page is linked from docs/README.md or from the index of its folder', () => {
   const indexes = pages.filter((page) => page.endsWith('README.md') && page !== 'README.md');
   const linked = indexes.flatMap((page) => linksOf(page).map(({ file }) => file));

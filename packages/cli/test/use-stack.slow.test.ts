@@ -3,10 +3,12 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
 import { freePort } from '../src/dev-server';
 import { testTemporalAddress } from '../../../test/support/temporal';
 import { fileconv, fileconvProcess, filesBelow, linesOf, newFolder, parseJson, startProcess } from './fileconv';
 import { childrenOf, isAlive } from './processes';
+import { sharedStackOfTests } from './running-stack';
 import { noisyPng } from './samples';
 
 const onLinux = process.platform === 'linux' ? it : it.skip;
@@ -183,6 +185,22 @@ describe('a worker', () => {
     const worker = startProcess(['worker'], { cwd, env });
     await worker.until(/Ctrl-C drains it/);
     expect([(await worker.end()).code, existsSync(path.join(cwd, '.fileconv'))]).toEqual([0, false]);
+  });
+});
+
+describe('beside a running stack', () => {
+  const stack = sharedStackOfTests();
+
+  it('a command uses the task queue that it is told, not that of the stack', async () => {
+    const cwd = await folderWithPictures('a.png');
+    const env = { ...stack.env, ...onQueue() };
+    const worker = startProcess(['worker', '--json'], { cwd, env });
+    await worker.untilJson();
+    const { stdout } = await fileconv(['convert', 'a.png', '--to', 'webp', '--json'], { cwd, env });
+    const { workflowId } = z.object({ workflowId: z.string() }).parse(parseJson(stdout));
+    const shown = await fileconv(['job', 'show', workflowId, '--json'], { cwd, env });
+    expect(parseJson(shown.stdout)).toMatchObject({ taskQueue: env.FILECONV_WORKER_TASK_QUEUE });
+    expect((await worker.end()).code).toBe(0);
   });
 });
 

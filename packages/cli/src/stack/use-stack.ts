@@ -93,7 +93,9 @@ async function connectTo(
   record: StackRecord,
   { connection, isNamed }: TemporalTarget,
 ): Promise<StackInUse> {
-  const { temporal, taskQueue } = record;
+  const { values, origins } = context.config;
+  const { temporal } = record;
+  const { taskQueue } = origins['worker.task_queue'] === undefined ? record : values.worker;
   requireSameEncryption(context, record);
   const { connect } = await import('./connect.js');
   // Credentials go only to the Temporal that they were given for.

@@ -106,7 +106,7 @@ export const resultSchema = z.looseObject({
 });
 export type TaskResult = z.infer<typeof resultSchema>;
 
-/** Section "Task response body". */
+/** Section "Task response body"; also the output of task/response, which is that of the monitored task. */
 export const taskResponseSchema = z.looseObject({
   entity: z.preprocess(emptyListAsAbsent, entitySchema.nullish()),
   payload: z.unknown().optional(),
@@ -127,13 +127,6 @@ export const convertOutputSchema = z.looseObject({
   connector: connector.optional(),
   status: extra(z.string()),
   duration: extra(count),
-});
-
-/** Output of task/response: the monitored task's own entity, payload and result. */
-export const monitorOutputSchema = z.looseObject({
-  entity: z.preprocess(emptyListAsAbsent, entitySchema.nullish()),
-  payload: z.unknown().optional(),
-  result: z.preprocess(emptyListAsAbsent, resultSchema.nullish()),
 });
 
 /** Output of download/url (beyond the document). `size` is in bytes. */

@@ -6,7 +6,7 @@ import {
   formatSchema,
   formatsOutputSchema,
   graphOutputSchema,
-  monitorOutputSchema,
+  taskResponseSchema,
   uploadOutputSchema,
   type IncludeItem,
   type TaskResponse,
@@ -62,7 +62,7 @@ export function openConversionApi(options: ConversionApiOptions): ConversionApi 
       const include = withPayload ? [...whole, 'payload'] : whole;
       const data = { connector, parameters: { include } };
       const answer = await connection.call(endpoints.taskResponse, data, { signal, turn });
-      const monitored = readOutput(answer, monitorOutputSchema);
+      const monitored = readOutput(answer, taskResponseSchema);
       if (!monitored.entity && !monitored.result) throw unreadableShape(answer.raw, quote);
       const snapshot = { ...readSnapshot(monitored, quote), ...(withPayload && { payload: monitored.payload }) };
       // Section "Entity keys": the id of the task is the connector that was asked about; the result of another task must not be delivered

@@ -39,10 +39,6 @@ type StepFailure = Pick<ActivityFailureDetails, 'reaction' | 'requests'> & {
 
 type HistoryEvent = NonNullable<History['events']>[number];
 
-interface Step {
-  activity: string;
-}
-
 export async function readJobHistory(events: History['events'], converter: LoadedDataConverter): Promise<JobHistory> {
   const reader = new HistoryReader(converter);
   for (const event of events ?? []) await reader.read(event);
@@ -60,7 +56,8 @@ export async function readRun(
 
 /** Mirrors the workflow's own ledger, for runs that could not report it. */
 class HistoryReader {
-  private readonly open = new Map<number, Step>();
+  /** The activities that have not ended, by the event that scheduled each. */
+  private readonly open = new Map<number, string>();
   private input: ConversionJobInput | undefined;
   private reset: JobHistory['reset'];
   /** The run that a step has found to be reset: what it lacks is recalled next. */
@@ -77,8 +74,7 @@ class HistoryReader {
   history(): JobHistory {
     if (!this.input) throw new TypeError('a history without its first event');
     // A submit that was pending when the job was ended from outside may have been sent.
-    const submit = [...this.open.values()].find(({ activity }) => activity === activityNames.convertFile);
-    if (submit && this.isOver) this.submitted(undefined);
+    if (this.isOver && [...this.open.values()].includes(activityNames.convertFile)) this.submitted(undefined);
     const source = this.result?.source ?? this.source;
     return {
       input: this.input,
@@ -118,28 +114,26 @@ class HistoryReader {
 
   private async readActivity(event: HistoryEvent): Promise<void> {
     const scheduled = event.activityTaskScheduledEventAttributes;
-    if (scheduled) {
-      this.open.set(Number(event.eventId), { activity: scheduled.activityType?.name ?? '' });
-    }
+    if (scheduled) this.open.set(Number(event.eventId), scheduled.activityType?.name ?? '');
     const completed = event.activityTaskCompletedEventAttributes;
     if (completed) {
       const [result] = await this.decode(completed.result?.payloads);
       const step = this.end(completed.scheduledEventId);
-      if (step) this.stepDone(step, result);
+      if (step !== undefined) this.stepDone(step, result);
     }
     const failed = event.activityTaskFailedEventAttributes ?? event.activityTaskTimedOutEventAttributes;
     if (failed) {
       const error = await decodeFailure(this.converter, failed.failure);
       const step = this.end(failed.scheduledEventId);
       const accepted = error instanceof TimeoutFailure ? readAccepted(error.lastHeartbeatDetails) : undefined;
-      if (step && accepted) this.stepDone(step, accepted);
-      else if (step) this.stepFailed(step, readStepFailure(error));
+      if (step !== undefined && accepted) this.stepDone(step, accepted);
+      else if (step !== undefined) this.stepFailed(step, readStepFailure(error));
     }
     const cancelled = event.activityTaskCanceledEventAttributes;
     if (cancelled) this.end(cancelled.scheduledEventId);
   }
 
-  private end(scheduledEventId: unknown): Step | undefined {
+  private end(scheduledEventId: unknown): string | undefined {
     const id = Number(scheduledEventId);
     const step = this.open.get(id);
     this.open.delete(id);
@@ -152,13 +146,13 @@ class HistoryReader {
     else this.charge.accepted(taskId);
   }
 
-  private stepDone(step: Step, result: unknown): void {
+  private stepDone(step: string, result: unknown): void {
     if (!isStepResult(result)) {
       this.stepFailed(step, { reaction: 'outcomeUnknown', isOfTask: false });
       return;
     }
     this.requests += (result as { requests?: number } | undefined)?.requests ?? 0;
-    switch (step.activity) {
+    switch (step) {
       case activityNames.recallJob:
         this.recall(result as RecallJobResult);
         break;
@@ -192,10 +186,10 @@ class HistoryReader {
     this.source = earlier.source;
   }
 
-  private stepFailed(step: Step, { reaction, isOfTask, requests = 0 }: StepFailure): void {
+  private stepFailed(step: string, { reaction, isOfTask, requests = 0 }: StepFailure): void {
     this.requests += requests;
     const isUnknown = reaction === 'outcomeUnknown';
-    if (step.activity === activityNames.convertFile && isUnknown) this.submitted(undefined);
+    if (step === activityNames.convertFile && isUnknown) this.submitted(undefined);
     if (isOfTask) this.charge.failedAtService();
     if (reaction === 'taskLost') this.charge.lost();
   }

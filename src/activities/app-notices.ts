@@ -18,10 +18,7 @@ export class AppNotices {
   readonly #notifies: readonly NoticeType[];
   readonly #sent = new Map<string, { answer: Answer; at: number }>();
 
-  constructor(
-    notify: NotifySettings | undefined,
-    private readonly now: () => number = Date.now,
-  ) {
+  constructor(notify: NotifySettings | undefined) {
     const wanted = eventsOf(notify) ?? [];
     this.#notifies = wanted.some((event) => event.startsWith('app.')) ? wanted : [];
   }
@@ -52,8 +49,8 @@ export class AppNotices {
     const context = Context.current();
     const workflowId = `notice/app/${context.info.taskQueue}/${app}/${reason}`;
     const last = this.#sent.get(workflowId);
-    if (last?.answer === answer && this.now() - last.at < recentMs) return;
-    this.#sent.set(workflowId, { answer, at: this.now() });
+    if (last?.answer === answer && Date.now() - last.at < recentMs) return;
+    this.#sent.set(workflowId, { answer, at: Date.now() });
     try {
       await send(context, workflowId);
     } catch (error) {

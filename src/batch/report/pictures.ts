@@ -1,6 +1,5 @@
 import { counted, formatCount, formatDuration } from '../../messages/wording';
-import type { Markup } from './markup';
-import { html } from './markup';
+import { type Markup, html } from './markup';
 import type { BatchReport } from './report';
 
 /** Drawn with attributes only: the page's policy refuses inline styles. The table or sentence beside each picture says the same. */

@@ -11,8 +11,7 @@ import type { BatchPlan, CostEstimate, OnExisting, OnUnknownOutcome } from 'temp
 import { counted, fileSize, formatCount, printable } from 'temporal-file-conversion/messages';
 import type { CommandContext } from '../command-context';
 import { exitCodes, interrupted, throwIfAny, type ExitCode } from '../command-error';
-import { withFormats } from '../formats/formats';
-import type { FormatLookup } from '../formats/formats';
+import { withFormats, type FormatLookup } from '../formats/formats';
 import { formatTable } from '../output/text';
 import { filesOf } from '../stores';
 

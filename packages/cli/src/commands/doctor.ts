@@ -1,11 +1,8 @@
 import { printable } from 'temporal-file-conversion/messages';
 import type { CommandContext } from '../command-context';
 import { exitCodes, type ExitCode } from '../command-error';
-import { checkCallbacks } from '../doctor/checks';
-import { checkDisk, checkEngines } from '../doctor/checks';
-import { checkService } from '../doctor/checks';
+import { checkCallbacks, checkDisk, checkEngines, checkService, broken, type PartFinding } from '../doctor/checks';
 import { checkTemporal } from '../doctor/check-temporal';
-import { broken, type PartFinding } from '../doctor/checks';
 import { temporalTarget } from '../config/temporal-connection';
 import { isEmbedded, requireKnown } from '../service/profiles';
 import { readLiveStack } from '../stack/stack-record';

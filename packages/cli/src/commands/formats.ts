@@ -2,8 +2,7 @@ import { versionsOf } from 'temporal-file-conversion-service/engines';
 import type { Format } from 'temporal-file-conversion/contract';
 import type { CommandContext } from '../command-context';
 import { CommandError } from '../command-error';
-import { withFormats } from '../formats/formats';
-import { embeddedCatalog, type FormatLookup } from '../formats/formats';
+import { withFormats, embeddedCatalog, type FormatLookup } from '../formats/formats';
 import { formatTable } from '../output/text';
 
 export async function formats(

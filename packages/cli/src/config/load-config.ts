@@ -6,8 +6,8 @@ import type { z } from 'zod';
 import { tokenProblems, type ConfiguredApp } from './app-token';
 import { privilegedValues, type PrivilegedValue } from './privileged-values';
 import { ConfigError } from './errors';
-import type { sectionSchemas } from './schema';
 import {
+  type sectionSchemas,
   appKeys,
   appNamePattern,
   camelCase,

@@ -1,7 +1,7 @@
 import { isProtectedOffice } from './office';
-import { isProtectedOpenDocument } from './open-document';
 import { isProtectedPdf } from './pdf';
 import { boundedReader, type ReadAt } from './read-at';
+import { readContent, readEntries } from './zip-entries';
 
 /** Enough to recognize every format whose files can be protected. */
 const headBytes = 4_096;
@@ -29,4 +29,23 @@ export async function isProtected({ size, readAt }: { size: number; readAt: Read
     // The service may understand more, and the upload itself reports a file that can't be read.
     return false;
   }
+}
+
+const maxManifestBytes = 16 * 1024 * 1024;
+/** Newer programs encrypt the whole package. Encrypted macros do not count: such a file opens without a password. */
+const contents = /\bfull-path\s*=\s*["'](content\.xml|encrypted-package)["']/;
+
+/** Whether the manifest of an OpenDocument package marks its content as encrypted. */
+async function isProtectedOpenDocument(read: ReadAt, size: number): Promise<boolean> {
+  const manifest = await readManifest(read, size);
+  const entries = manifest.split(/<(?:[\w.-]+:)?file-entry\b/).slice(1);
+  return entries.some((entry) => contents.test(entry) && /<(?:[\w.-]+:)?encryption-data\b/.test(entry));
+}
+
+async function readManifest(read: ReadAt, size: number): Promise<string> {
+  for await (const entry of readEntries(read, size)) {
+    if (entry.name === 'META-INF/manifest.xml')
+      return (await readContent(read, entry, maxManifestBytes)).toString('utf8');
+  }
+  return '';
 }

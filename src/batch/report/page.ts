@@ -1,11 +1,22 @@
 import { createHash } from 'node:crypto';
 import { capitalised, fileSize, counted, formatCount, formatDuration, shellWord } from '../../messages/wording';
-import { followSeconds, following } from './following';
 import { html, Markup } from './markup';
 import { causes, pace, pairs, states } from './pictures';
 import type { BatchReport, FailureGroup, ListedItem, Running } from './report';
 import { styles } from './styles';
 import { headlineOf, keptAdvice, leftOutLines, nextCommand, unclearAdvice } from './summary';
+
+/** How often an open page of a running batch reloads. */
+const followSeconds = 15;
+
+/** The script that reloads such a page unless its reader turned that off. Without scripts, a `meta` element does so. */
+const following = `
+const follow = document.querySelector('#follow'), box = follow.querySelector('input');
+follow.hidden = false;
+box.checked = location.hash !== '#still';
+box.onchange = () => location.replace(box.checked ? '#' : '#still');
+setInterval(() => { if (box.checked) location.reload(); }, ${followSeconds}000);
+`;
 
 const hashOf = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 

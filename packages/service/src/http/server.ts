@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { EndpointClass } from 'temporal-file-conversion/contract';
 import type { Log } from 'temporal-file-conversion/messages';
+import { isLoopback } from 'temporal-file-conversion/network';
 import type { Accounts } from '../accounts/accounts';
 import { addFaultHooks } from '../faults/fault-hooks';
 import type { Faults } from '../faults/faults';
@@ -15,7 +16,6 @@ import { tooMuchData, unreadableForm } from '../tasks/request-data';
 import { Admission } from './admission';
 import { addTaskRoutes } from './endpoints';
 import { addFormParsers } from './form';
-import { refuseHost } from './host-name';
 import { RefusedTask, type RouteOptions, sendRefusal } from './task-request';
 import { describeUnreadable, pathOfUnknownMethod, refuseConnection, watchBody } from './unreadable-request';
 import { addUploadRoute } from './upload';
@@ -149,4 +149,16 @@ function toTaskError(error: unknown, { maxDataBytes }: ServiceLimits): TaskError
   if (statusCode === 413) return tooMuchData(maxDataBytes);
   // A form that cannot be read: cut off, malformed.
   return statusCode >= 400 && statusCode < 500 ? unreadableForm(message) : undefined;
+}
+
+/**
+ * The refusal of a request that names another host, which prevents DNS rebinding: a web page can point a name of its own at 127.0.0.1 and
+ * use this service as its own origin, but its requests still carry that name. HTTP/1.0 need not name any.
+ */
+function refuseHost(host: string | undefined): TaskError | undefined {
+  if (!host || isLoopback(host.replace(/:\d*$/, ''))) return undefined;
+  const shown = host.replace(/[^\w.:[\]-]/g, '?').slice(0, 100);
+  return new TaskError('INVALID_FIELD', {
+    message: `The request names the host ${shown}, and this service serves its own machine alone, as localhost or 127.0.0.1. A proxy before it has to send one of those as Host, or set allow_remote = "on" in [service].`,
+  });
 }

@@ -29,7 +29,7 @@ export function describeBatch(
   ];
   const counted = (['succeeded', 'failed', 'skipped', 'cancelled', 'inFlight', 'waiting'] as const)
     .filter((name) => state[name] > 0)
-    .map((name) => `${state[name]} ${labels[name]}`);
+    .map((name) => `${state[name]} ${name === 'inFlight' ? 'in flight' : name}`);
   const failures = Object.entries(state.failures).sort(([, one], [, other]) => other - one);
   return [
     `**${status}**: ${items} items${counted.length === 0 ? '' : `, of them ${counted.join(', ')}`}`,
@@ -56,15 +56,6 @@ export function describeBatch(
     .filter(Boolean)
     .join('\n\n');
 }
-
-const labels = {
-  succeeded: 'succeeded',
-  failed: 'failed',
-  skipped: 'skipped',
-  cancelled: 'cancelled',
-  inFlight: 'in flight',
-  waiting: 'waiting',
-} as const;
 
 function waitsFor({ status, inFlight, needsAttention }: BatchState): string {
   if (status === 'paused') return 'Starts no job until it is resumed.';

@@ -58,13 +58,7 @@ function checkPlan({ folder, cwd, out, settledForMs, moves, ...plan }: Partial<B
 
 function checkItems(items: unknown): void {
   if (!Array.isArray(items)) throw invalid('items', 'must be a list');
-  checkEach(items);
-  const found = problemOfInline(items as InlineItem[]);
-  if (found) throw invalid(found.field, found.problem);
-}
-
-function checkEach(items: readonly (Partial<InlineItem> | null)[]): void {
-  for (const [index, item] of items.entries()) {
+  for (const [index, item] of (items as (Partial<InlineItem> | null)[]).entries()) {
     if (typeof item !== 'object' || item === null) throw invalid(`items[${index}]`, 'must be an object');
     for (const field of ['source', 'output', 'destination'] as const) {
       if (typeof item[field] !== 'string') throw invalid(`items[${index}].${field}`, 'must be a text');
@@ -72,6 +66,8 @@ function checkEach(items: readonly (Partial<InlineItem> | null)[]): void {
     const { destination = '' } = item;
     if (destination.endsWith('/')) throw invalid(`items[${index}].destination`, 'must be a file, not a folder');
   }
+  const found = problemOfInline(items as InlineItem[]);
+  if (found) throw invalid(found.field, found.problem);
 }
 
 function invalid(field: string, problem: string): ApplicationFailure {

@@ -41,11 +41,7 @@ export interface CarriedItem {
  */
 export type ItemStep =
   | { kind: 'starting'; after?: string; needsLookup?: true }
-  | { kind: 'looking' }
-  | { kind: 'blocked' }
-  | { kind: 'started' }
-  | { kind: 'awaited' }
-  | { kind: 'awaitsUpload' };
+  | { kind: 'looking' | 'blocked' | 'started' | 'awaited' | 'awaitsUpload' };
 
 export interface ItemRows {
   /** The row of an item started by an earlier run of the workflow. */

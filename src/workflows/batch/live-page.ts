@@ -74,7 +74,7 @@ export class LivePage {
     const dueMs = carried.at + this.intervalMs(state, perSecond) - now;
     if (dueMs <= 0) {
       this.isWriting = true;
-      Object.assign(carried, { written: carried.written + 1, at: now, shown: shown, pace: { at: now, ended } });
+      Object.assign(carried, { written: carried.written + 1, at: now, shown, pace: { at: now, ended } });
       void this.write({ ...state, at: now, ...(perSecond !== undefined && { perSecond }) });
     } else if (this.isWorthTimer(dueMs, { now, isHeld })) {
       const at = (this.timedAt = now + dueMs);

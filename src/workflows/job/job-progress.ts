@@ -63,7 +63,7 @@ export class JobProgress {
   /** Fields of every log line. */
   private readonly logged: LogFields;
 
-  constructor(private readonly input: ConversionJobInput) {
+  constructor(input: ConversionJobInput) {
     this.summary = jobSummary(input);
     this.charge = new ChargeLedger();
     this.takeUp(input.earlier);

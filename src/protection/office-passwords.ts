@@ -1,6 +1,6 @@
-import { createDecipheriv, createHash } from 'node:crypto';
+import { createDecipheriv } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
-import { rc4 } from './rc4';
+import { hash, rc4 } from './ciphers';
 
 /** Checks whether a password opens a file encrypted by Office, for each method of [MS-OFFCRYPTO]. All throw on unknown input. */
 
@@ -8,8 +8,6 @@ import { rc4 } from './rc4';
 const maxSpins = 1_000_000;
 const spinsBetweenPauses = 5_000;
 
-const hash = (algorithm: string, ...parts: Uint8Array[]): Buffer =>
-  createHash(algorithm).update(Buffer.concat(parts)).digest();
 const utf16 = (password: string) => Buffer.from(password, 'utf16le');
 /** Cuts or pads to a length. */
 const sized = (bytes: Buffer, length: number, filler: number) =>

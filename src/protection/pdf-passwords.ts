@@ -1,12 +1,9 @@
-import { createCipheriv, createHash } from 'node:crypto';
+import { createCipheriv } from 'node:crypto';
 import type { PdfDictionary } from './pdf-objects';
-import { rc4 } from './rc4';
+import { hash, rc4 } from './ciphers';
 
 /** Fills up a shorter password (ISO 32000-2, 7.6.4.3). */
 const padding = Buffer.from('28bf4e5e4e758a4164004e56fffa01082e2e00b6d0683e802f0ca9fe6453697a', 'hex');
-
-const hash = (algorithm: string, ...parts: Uint8Array[]): Buffer =>
-  createHash(algorithm).update(Buffer.concat(parts)).digest();
 
 /** Whether the empty password opens a PDF, as it does if the owner only restricts printing and the like. @throws if unknown */
 export function opensWithoutPassword(rules: PdfDictionary, id: Buffer): boolean {

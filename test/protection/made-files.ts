@@ -1,5 +1,5 @@
 import { createCipheriv, createHash } from 'node:crypto';
-import { rc4 } from '../../src/protection/rc4';
+import { rc4 } from '../../src/protection/ciphers';
 
 /** Office files that no available program writes, made by the letter of [MS-CFB], [MS-OFFCRYPTO], [MS-XLS] and [MS-PPT]. */
 

@@ -1,3 +1,9 @@
+import { createHash } from 'node:crypto';
+
+export function hash(algorithm: string, ...parts: Uint8Array[]): Buffer {
+  return createHash(algorithm).update(Buffer.concat(parts)).digest();
+}
+
 /** Own implementation: Node's OpenSSL no longer includes RC4. */
 export function rc4(key: Uint8Array, data: Uint8Array): Buffer {
   const state = Uint8Array.from({ length: 256 }, (_, index) => index);

@@ -10,45 +10,21 @@ const maxMessageLength = 1_000;
 
 /** The part of a job's result that a batch keeps. */
 export function outcomeOfResult(result: ConversionJobResult): JobOutcome {
-  const { status, source, output, requests, possiblyChargedTwice, possiblyChargedExtra, taskId, charge, warnings } =
-    result;
-  const { vcredits, missing } = result;
-  return defined({
-    status,
-    taskId,
-    charge,
-    warnings: hasAny(warnings) ? warnings : undefined,
-    source,
-    output,
-    vcredits,
-    requests,
-    possiblyChargedTwice: possiblyChargedTwice || undefined,
-    possiblyChargedExtra,
-    missing,
-  });
+  const { status, missing } = result;
+  return defined({ status, ...told(result), missing });
 }
 
 /** The part of a failed job's end that a batch keeps. Without `charge`, only the history tells whether it may be charged. */
 export function outcomeOfFailure(cause: unknown): JobOutcome {
   if (cause instanceof ApplicationFailure) {
     const details = (cause.details?.[0] ?? {}) as Partial<ConversionFailureDetails>;
-    const { phase, taskId, charge, source, output, vcredits, requests, warnings, kept } = details;
-    const { possiblyChargedTwice, possiblyChargedExtra } = details;
     return defined({
       status: cause.type === failureCodes.resultSuspect ? ('suspect' as const) : ('failed' as const),
       code: cause.type ?? 'FAILED',
       message: cutText(cause.message, maxMessageLength),
-      phase,
-      taskId,
-      charge,
-      warnings: hasAny(warnings) ? warnings : undefined,
-      source,
-      output,
-      vcredits,
-      requests,
-      possiblyChargedTwice: possiblyChargedTwice === true ? true : undefined,
-      possiblyChargedExtra,
-      kept,
+      phase: details.phase,
+      ...told(details),
+      kept: details.kept,
     });
   }
   if (cause instanceof CancelledFailure) {
@@ -63,6 +39,16 @@ export function outcomeOfFailure(cause: unknown): JobOutcome {
   }
   const message = cause instanceof Error ? cause.message : String(cause);
   return { status: 'failed', code: 'UNEXPECTED', message: cutText(message, maxMessageLength) };
+}
+
+/** What a result and the details of a failure have in common. */
+function told(end: Partial<ConversionJobResult & ConversionFailureDetails>) {
+  const { taskId, charge, warnings, source, output, vcredits, requests } = end;
+  return {
+    ...{ taskId, charge, warnings: hasAny(warnings) ? warnings : undefined, source, output, vcredits, requests },
+    possiblyChargedTwice: end.possiblyChargedTwice === true || undefined,
+    possiblyChargedExtra: end.possiblyChargedExtra,
+  };
 }
 
 /** For a row without a job: the state left by earlier jobs. */

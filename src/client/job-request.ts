@@ -27,10 +27,14 @@ export function formatLike(example: string) {
   return z.string().refine(isFormatName, `must be a format name such as ${example}`);
 }
 
-export const durationSchema = z.unknown().superRefine((value, context) => {
-  const message = problemOfDuration(value);
-  if (message !== undefined) context.addIssue({ code: 'custom', message });
-});
+function valueWithout(problemOf: (value: unknown) => string | undefined) {
+  return z.unknown().superRefine((value, context) => {
+    const message = problemOf(value);
+    if (message !== undefined) context.addIssue({ code: 'custom', message });
+  });
+}
+
+export const durationSchema = valueWithout(problemOfDuration);
 
 function policyValue(policy: (typeof policies)[keyof typeof policies]): z.ZodType {
   switch (policy.kind) {
@@ -61,10 +65,7 @@ const earlierRuns = z.strictObject({
   possiblyChargedExtra: z.int().positive().exactOptional(),
 }) satisfies z.ZodType<EarlierRuns>;
 
-export const parametersSchema = z.unknown().superRefine((parameters, context) => {
-  const message = parameters === undefined ? undefined : problemOfParameters(parameters);
-  if (message !== undefined) context.addIssue({ code: 'custom', message });
-});
+export const parametersSchema = valueWithout(problemOfParameters);
 
 export const targetFormat = formatLike('pdf or txt-markdown');
 

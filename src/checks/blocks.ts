@@ -33,6 +33,8 @@ function isCutGif(bytes: Buffer): boolean {
     else if (byte(at) === 0x21) at += 2;
     else return false;
     while (byte(at) > 0) at += 1 + byte(at);
+    // Some programs leave out the last byte, and readers accept it.
+    if (at === bytes.length - 1) return false;
   }
   return true;
 }

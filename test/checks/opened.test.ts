@@ -139,10 +139,13 @@ describe('what moves', () => {
     const whole = await made();
     expect(await problemOf(format, whole)).toBeUndefined();
     expect(await problemOf(format, Buffer.concat([whole, Buffer.alloc(2_000, 1)]))).toBeUndefined();
-    for (const lacks of [1, 100]) {
+    for (const lacks of [2, 100]) {
       expect(await problemOf(format, whole.subarray(0, -lacks))).toMatch(/^is not whole: |^can't be decoded: /);
     }
   });
+
+  it('GIF lacks the mark of its end alone', async () =>
+    expect(await problemOf('gif', (await (await joined()).gif().toBuffer()).subarray(0, -1))).toBeUndefined());
 
   it('lacks its description', async () =>
     expect(await problemOf('mp4', Buffer.concat([type, data]))).toBe(

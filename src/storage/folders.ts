@@ -9,18 +9,19 @@ export function localFolderOf(uri: string): string {
   return uri.endsWith('/') ? asked : path.dirname(asked);
 }
 
-/** Makes a new name in the folder survive a power cut, where folders can be synced. Best effort: the file itself is already synced. */
-export async function syncFolder(folder: string): Promise<void> {
+/** Makes a new name in the folder survive a power cut. @throws on Windows and some network file systems */
+export async function syncFolderOrFail(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
   try {
-    const handle = await open(folder, 'r');
-    try {
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-  } catch {
-    // Fails on Windows and some network file systems.
+    await handle.sync();
+  } finally {
+    await handle.close();
   }
+}
+
+/** The same where folders can be synced. Best effort: the file itself is already synced. */
+export async function syncFolder(folder: string): Promise<void> {
+  await syncFolderOrFail(folder).catch(() => undefined);
 }
 
 /**

@@ -20,7 +20,7 @@ export { createLocalFiles } from './local-files';
 export { confine, leadsInto } from './confine';
 export { makeSafeName } from './file-name';
 export { shownPath } from './file-uri';
-export { freeBytesOf, isProgram, makeFolder, syncFolder } from './folders';
+export { freeBytesOf, isProgram, makeFolder, syncFolder, syncFolderOrFail } from './folders';
 export { readIfExists, readOrCreateFile, readSetting, replaceFile } from './replace-file';
 export { Stores } from './stores';
 export type { StoresByScheme } from './stores';

@@ -4,7 +4,7 @@ import { access, lstat, open, readdir, rename, rm, stat, statfs } from 'node:fs/
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { endpoints } from 'temporal-file-conversion/contract';
-import { makeFolder, syncFolder } from 'temporal-file-conversion/storage';
+import { makeFolder, syncFolderOrFail } from 'temporal-file-conversion/storage';
 import { isTaskOf } from '../shared/api-version';
 import { inspectError, isOutOfSpace, outOfSpaceMessage } from '../shared/caught';
 import type { ServiceLimits } from '../shared/limits';
@@ -182,7 +182,7 @@ export class ServiceFiles {
     this.#count(target, this.#bytes.get(part) ?? 0);
     this.#count(part, 0);
     this.#inUse.delete(part);
-    await syncFolder(path.dirname(target));
+    await syncFolderOrFail(path.dirname(target));
     return target;
   }
 

@@ -165,7 +165,7 @@ export function problemOfEnd(result: {
   const start = result.start.subarray(0, checkedBytes).toString('latin1');
   const isZip = signatures.has(format) && start.startsWith('PK\x03\x04');
   const last = isZip ? undefined : ends.find(([formats, begin]) => formats.includes(format) && begin.test(start))?.[2];
-  const isCut = signatures.has(format) && statedBytes(result.start) > result.bytes;
+  const isCut = signatures.has(format) && statedBytes(start, result.start) > result.bytes;
   const directory = isZip ? directoryOf(result) : undefined;
   const lacksEnd = isCut || (isZip && !directory) || last?.test(lastOf(result.end)) === false;
   if (lacksEnd && !result.isSized) return `the end of the ${format} file is missing`;
@@ -184,12 +184,11 @@ const segment = '\x18\x53\x80\x67\x01';
 const matroskaHeader = new RegExp(`^\x1a\x45\xdf\xa3[^]*?${segment}(?!\xff{7})[^]{7}`);
 
 /** The size that the beginning of some formats states; 0 if it doesn't. Programs that write to a pipe can't state it. */
-function statedBytes(start: Buffer): number {
-  const text = start.toString('latin1', 0, checkedBytes);
-  if (/^RIFF(?!\xff{4})[^]{4}(?:AVI |WAVE|WEBP)/.test(text)) return 8 + start.readUInt32LE(4);
-  if (/^BM[^]{12}/.test(text)) return start.readUInt32LE(2);
-  const header = matroskaHeader.exec(text)?.[0].length;
-  return header === undefined ? 0 : header + start.readUIntBE(header - 6, 6);
+function statedBytes(start: string, bytes: Buffer): number {
+  if (/^RIFF(?!\xff{4})[^]{4}(?:AVI |WAVE|WEBP)/.test(start)) return 8 + bytes.readUInt32LE(4);
+  if (/^BM[^]{12}/.test(start)) return bytes.readUInt32LE(2);
+  const header = matroskaHeader.exec(start)?.[0].length;
+  return header === undefined ? 0 : header + bytes.readUIntBE(header - 6, 6);
 }
 
 /** The end without trailing blanks. */

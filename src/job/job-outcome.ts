@@ -43,12 +43,10 @@ export function outcomeOfFailure(cause: unknown): JobOutcome {
 
 /** What a result and the details of a failure have in common. */
 function told(end: Partial<ConversionJobResult & ConversionFailureDetails>) {
-  const { taskId, charge, warnings, source, output, vcredits, requests } = end;
-  return {
-    ...{ taskId, charge, warnings: hasAny(warnings) ? warnings : undefined, source, output, vcredits, requests },
-    possiblyChargedTwice: end.possiblyChargedTwice === true || undefined,
-    possiblyChargedExtra: end.possiblyChargedExtra,
-  };
+  const { taskId, charge, source, output, vcredits, requests, possiblyChargedExtra } = end;
+  const warnings = hasAny(end.warnings) ? end.warnings : undefined;
+  const possiblyChargedTwice = end.possiblyChargedTwice === true || undefined;
+  return { taskId, charge, warnings, source, output, vcredits, requests, possiblyChargedTwice, possiblyChargedExtra };
 }
 
 /** For a row without a job: the state left by earlier jobs. */

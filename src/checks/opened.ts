@@ -85,13 +85,19 @@ function neededIn(format: string): string[] | undefined {
 async function problemOfPackage(readAt: ReadAt, size: number, format: string): Promise<string | undefined> {
   const opened = await openZip(readAt, size);
   if ('problem' in opened) return `does not open: ${opened.problem}`;
-  // Some programs write names in these ways, and readers accept them.
-  const names = opened.entries.map(({ name }) => name.toLowerCase().replaceAll('\\', '/').replace(/^\//, ''));
-  const contents = names.filter((name, index) => !name.endsWith('.rels') && opened.entries[index]?.unpacked !== 0);
-  const begins = contents.flatMap((name) => [name, name.slice(name.lastIndexOf('/') + 1)]);
+  // Its directory is too large.
+  if (opened.entries.length === 0) return undefined;
+  const contents = opened.entries
+    .filter(({ unpacked }) => unpacked > 0)
+    // Some programs write names in these ways, and readers accept them.
+    .map(({ name }) => name.toLowerCase().replaceAll('\\', '/').replace(/^\//, ''));
+  const begins = contents
+    .filter((name) => !name.endsWith('.rels'))
+    .flatMap((name) => [name, name.slice(name.lastIndexOf('/') + 1)]);
   const lacking = neededIn(format)?.find((part) => !begins.some((begin) => begin.startsWith(part)));
   // Several results of a format come in one zip.
-  const isOfSeveral = names.every((name) => name.endsWith('/') || name.endsWith(`.${format}`));
+  const isOfSeveral =
+    contents.length > 0 && contents.every((name) => name.endsWith('/') || name.endsWith(`.${format}`));
   return lacking === undefined || isOfSeveral ? undefined : `does not open: it has no ${lacking}`;
 }
 
@@ -145,7 +151,6 @@ async function problemOfPicture(path: string, isOfPages: boolean): Promise<strin
   } catch (error) {
     const [reason = ''] = (error as Error).message.split('\n');
     // Other programs may be able to open it.
-    const isUnknown = unknown.test(reason);
-    return isUnknown ? undefined : `can't be decoded: ${reason}`;
+    return unknown.test(reason) ? undefined : `can't be decoded: ${reason}`;
   }
 }

@@ -44,7 +44,14 @@ describe('a PDF', () => {
     expect(await problemOf('pdf', await sample('locked-r6.pdf'))).toBe('opens only with a password'));
 });
 
-describe.each(['avif', 'gif', 'jpeg', 'png', 'tiff', 'webp'] as const)('an image in %s', (format) => {
+describe.each([
+  ['avif', /^is not whole: /],
+  ['gif', /^is not whole: /],
+  ['jpeg', /^can't be decoded: /],
+  ['png', /^is not whole: /],
+  ['tiff', /^can't be decoded: /],
+  ['webp', /^can't be decoded: /],
+] as const)('an image in %s', (format, ofPart) => {
   it('is decoded completely', async () => {
     const noise = Buffer.from(Array.from({ length: 64 * 64 * 3 }, (_, index) => (index * 7_919) % 251));
     const bytes = await sharp(noise, { raw: { width: 64, height: 64, channels: 3 } })
@@ -52,9 +59,7 @@ describe.each(['avif', 'gif', 'jpeg', 'png', 'tiff', 'webp'] as const)('an image
       .toBuffer();
     expect(await problemOf(format, bytes)).toBeUndefined();
     expect(await problemOf(format, Buffer.concat([bytes, Buffer.alloc(2_000, 1)]))).toBeUndefined();
-    expect(await problemOf(format, bytes.subarray(0, Math.floor(bytes.length * 0.7)))).toMatch(
-      /^can't be decoded: |^is not whole: /,
-    );
+    expect(await problemOf(format, bytes.subarray(0, Math.floor(bytes.length * 0.7)))).toMatch(ofPart);
   });
 });
 
@@ -140,7 +145,9 @@ describe('what moves', () => {
     expect(await problemOf(format, whole)).toBeUndefined();
     expect(await problemOf(format, Buffer.concat([whole, Buffer.alloc(2_000, 1)]))).toBeUndefined();
     for (const lacks of [2, 100]) {
-      expect(await problemOf(format, whole.subarray(0, -lacks))).toMatch(/^is not whole: |^can't be decoded: /);
+      expect(await problemOf(format, whole.subarray(0, -lacks))).toMatch(
+        format === 'webp' ? /^can't be decoded: / : /^is not whole: /,
+      );
     }
   });
 
@@ -179,6 +186,7 @@ describe('a package', () => {
     ],
     ['docx', 'nothing but empty parts', zipOf({ a: '', 'word/': '' }), 'does not open: it has no [content_types].xml'],
     ['docx', 'several results', zipOf({ '1.docx': 'a', '2.docx': 'b' }), undefined],
+    ['docx', 'a result, and an empty file beside it', zipOf({ '1.docx': 'a', note: '' }), undefined],
     [
       'png',
       'several results, one damaged',
